@@ -6,7 +6,7 @@ from typing import Any
 
 import penstock as tf
 from penstock.analysis.frames import find_frames
-from penstock.analysis.waits import in_turn, waiting_nodes, waits_before
+from penstock.analysis.waits import in_turn, waits_before
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.prune import prune
 
@@ -15,12 +15,11 @@ def _graph(fetches: list[Any], targets: list[Any] | None = None) -> StepGraph:
     return prune([], fetches, targets or [])
 
 
-def _before(graph: StepGraph) -> dict[str, set[str]]:
-    frames = find_frames(graph)[1]
-    return {n.name: {w.name for w in ws} for n, ws in waits_before(graph, waiting_nodes(graph), frames).items()}
+def _before(graph: StepGraph) -> dict[str, int]:
+    return {node.name: waits.bit_count() for node, waits in waits_before(graph, find_frames(graph)[1]).items()}
 
 
-def test_a_read_comes_as_late_as_those_that_need_it_and_an_update_as_early_as_it_can() -> None:
+def test_a_trifle_comes_as_late_as_those_that_need_it_and_an_update_as_early_as_it_can() -> None:
     with tf.Graph().as_default():
         queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
         v = tf.Variable(1.0, name="v", use_resource=False)
@@ -28,8 +27,23 @@ def test_a_read_comes_as_late_as_those_that_need_it_and_an_update_as_early_as_it
         early = tf.assign_add(v, 1.0, name="early")
         late = tf.multiply(take, tf.exp(v.read_value(), name="exp"), name="late")
         before = _before(_graph([late], [early.op]))
-    assert before["take"] == before["early"] == set()
-    assert before["late"] == before["exp"] == {"take"}
+    assert before["take"] == before["early"] == 0
+    assert before["late"] == before["exp"] == 1
+
+
+def test_what_may_fail_and_what_takes_time_does_not_wait_with_those_that_need_it() -> None:
+    with tf.Graph().as_default():
+        taken = tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
+        i = tf.placeholder(tf.int32, [])
+        fails = tf.gather([1.0, 2.0], i, name="fails")
+        large = tf.exp(tf.zeros([1 << 20]) * taken.shape.rank, name="large")
+        small = tf.exp(fails, name="small")
+        x: Any = tf.ones([8])
+        for k in range(200):
+            x = tf.tanh(x, name=f"chain_{k}")
+        before = _before(prune([i], [small * taken, large * taken, x * taken], []))
+    assert before["fails"] == before["large"] == before["chain_0"] == 0
+    assert before["small"] == before["chain_199"] == 1
 
 
 def test_nodes_are_put_in_an_order_in_which_each_wait_comes_last() -> None:

@@ -216,9 +216,8 @@ def test_the_failure_of_one_task_ends_what_others_wait_for(session: tf.Session) 
     x = tf.placeholder(tf.int32, [])
     with tf.device(PS):
         waits = tf.FIFOQueue(10, [tf.float32], shapes=[[]]).dequeue()
-    with tf.device(WORKER):  # alone: compiled together with what waits, it would fail when that can run
+    with tf.device(WORKER):
         fails = tf.gather([1, 2, 3], x)
-    with tf.device(PS):
         y = tf.to_float(fails) + waits
     with pytest.raises(errors.InvalidArgumentError):
         session.run(y, {x: 9})

@@ -348,6 +348,33 @@ def test_what_does_not_depend_on_a_wait_runs_before_it(compiled: str, monkeypatc
             sess.run(v.initializer)
 
 
+@pytest.mark.parametrize("compiled", ["off", "on"])
+@pytest.mark.parametrize("queues", [1, 2])
+def test_what_fails_without_a_wait_fails_at_once(compiled: str, queues: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two queues the step is a dataflow, with one a function."""
+    monkeypatch.setenv("PENSTOCK_COMPILE", compiled)
+    waits = [tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue() for _ in range(queues)]
+    i = tf.placeholder(tf.int32, [])
+    y = tf.add_n([tf.gather([1.0, 2.0, 3.0], i) * 2.0, *waits])
+    with tf.Session() as sess, pytest.raises(errors.InvalidArgumentError, match="9"):
+        sess.run(y, {i: 9}, options=tf.RunOptions(timeout_in_ms=20_000))
+
+
+@pytest.mark.parametrize("compiled", ["off", "on"])
+def test_what_fails_without_values_of_other_devices_fails_at_once(
+    compiled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_COMPILE", compiled)
+    with tf.device("/cpu:1"):
+        taken = tf.FIFOQueue(1, tf.float32).dequeue()
+    with tf.device("/cpu:0"):
+        a, b = tf.placeholder(tf.float32, None), tf.placeholder(tf.float32, None)
+        y = tf.exp(a + b) * taken
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Session(config=config) as sess, pytest.raises(errors.InvalidArgumentError):
+        sess.run(y, {a: [1, 2], b: [1, 2, 3]}, options=tf.RunOptions(timeout_in_ms=20_000))
+
+
 def test_a_step_reads_variables_when_its_wait_is_over() -> None:
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     v = tf.Variable(1.0)

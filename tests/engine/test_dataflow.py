@@ -189,10 +189,9 @@ def test_a_kernel_that_waits_is_a_unit_of_its_own_and_what_does_not_need_it_does
     """
     assert program_text(program(text, waits=frozenset({"slow"}))) == tidy("""
         feed 0 > a.0
-        segment a(x): a(x) > slow.0; b(a(x)) > d.1; c(x) > e.1
+        segment a(x): a(x) > slow.0; b(a(x)) > d.1; c(x) > d.2
         async slow(a): 0 > d.0
-        segment d(slow, b): d(slow, b) > e.0
-        segment e(d, c): e(d, c) > e:0.0
+        segment d(slow, b, c): e(d(slow, b), c) > e:0.0
         take e:0(e)
     """)
 
@@ -229,9 +228,8 @@ def test_a_segment_ends_with_what_is_sent_and_what_is_received_keeps_only_its_ta
         recv r(): 0 > d.0
         segment a(x): a(x) > s.0, b.0
         send s(a)
-        segment b(a): c(b(a)) > e.1
-        segment d(r): d(r) > e.0
-        segment e(d, c): e(d, c) > e:0.0
+        segment b(a): c(b(a)) > d.1
+        segment d(r, c): e(d(r), c) > e:0.0
         take e:0(e)
     """)
     assert {unit.name: unit.key for unit in found.units if unit.key} == {"r": "there", "s": "back"}

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import penstock as tf
+from penstock.analysis.work import FLOPS, UNSAID, Work
 from penstock.codegen.c.trials import Trial
 from penstock.codegen.compile_nodes import compile_nodes
 from penstock.devices.neighbours import Neighbours
@@ -20,13 +21,10 @@ from penstock.engine import threads as threads_module
 from penstock.engine.plan import Plan
 from penstock.engine.threads import (
     ALL,
-    FLOPS,
     LEAST,
     QUIET,
-    UNSAID,
     MeasuredTeam,
     Team,
-    Work,
     _Trying,
     team_for,
     thread_counts,

@@ -1,23 +1,34 @@
-"""Nodes that wait for something outside the step, and the waits that come before each node.
+"""Nodes that wait for something outside their device's part of the step, and the waits that come before each node.
 
-A wait must not delay nodes that do not come after it: another step may be waiting for just those. So nodes that come
-after different waits are never grouped, and if a step is one function, everything that can run before a wait has run.
+A wait must not delay nodes that do not come after it: another step may be waiting for just those, or they may fail. So
+nodes that come after different waits are never grouped, neither by passes nor in the executor's segments, and if a step
+is one function, everything that can run before a wait has run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+import math
+from collections.abc import Callable, Iterable, Mapping
 
 from penstock.analysis.frames import Frame, find_frames, has_control_flow
 from penstock.analysis.guards import Guards, Unstructured
-from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.hazards import writes_state
 from penstock.analysis.levels import find_sources
 from penstock.analysis.state_order import state_waits
+from penstock.analysis.thresholds import THREADED_ELEMENTS
+from penstock.analysis.work import work_of
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import SERIAL, is_free
 
-Waits = frozenset[Node]
-NO_WAITS: Waits = frozenset()
+Waits = int
+"""A set of waits: each is one bit."""
+NO_WAITS: Waits = 0
+TRIFLE = float(THREADED_ELEMENTS)
+"""The work, in element additions, that may wait together with what needs it: some 20 microseconds."""
+CALL = TRIFLE / 128
+"""The least work of a node."""
+Counts = Callable[[Node, Node], bool]
 
 
 def waiting_nodes(graph: StepGraph) -> set[Node]:
@@ -26,50 +37,107 @@ def waiting_nodes(graph: StepGraph) -> set[Node]:
 
 
 def waits_before(
-    graph: StepGraph, waiting: Set[Node], frames: Mapping[Node, Frame], order: Iterable[tuple[Node, Node]] = ()
+    graph: StepGraph, frames: Mapping[Node, Frame], order: Iterable[tuple[Node, Node]] = ()
 ) -> dict[Node, Waits]:
-    """For each node, those of `waiting` that come before it. order: additional pairs that edges do not express.
+    """For each node, the waits that come before it: nodes that may wait, and values of other devices. order: additional
+    pairs that edges do not express.
 
-    Nodes without effects come as late as their users: a variable is read after the wait.
+    What takes next to no time, and cannot fail, comes as late as its users: then a variable is read after the wait, and
+    no small node is left alone.
     """
-    found = dict.fromkeys(graph.nodes, NO_WAITS)
-    if not waiting:
+    if not waiting_nodes(graph) and len({node.device for node in graph.nodes}) < 2:
+        return dict.fromkeys(graph.nodes, NO_WAITS)
+    return _Before(graph, frames, _is_awaited, order).with_late_trifles(frames)
+
+
+def come_before(graph: StepGraph, frames: Mapping[Node, Frame], counts: Counts) -> dict[Node, Waits]:
+    """The same for other things to wait for: `counts(source, node)` says whether `node` waits for its predecessor."""
+    return _Before(graph, frames, counts).found
+
+
+class _Before:
+    """What comes before each node, on any path without back edges."""
+
+    def __init__(
+        self,
+        graph: StepGraph,
+        frames: Mapping[Node, Frame],
+        counts: Counts,
+        order: Iterable[tuple[Node, Node]] = (),
+    ) -> None:
+        self.bits: dict[Node, Waits] = {}
+        sources = find_sources(graph, frames, counts, counts)
+        for first, second in order:
+            sources[second].append((first, counts(first, second)))
+        self._sources = {node: [(s, self._bit(s) if n else NO_WAITS) for s, n in sources[node]] for node in graph.nodes}
+        self.found = dict.fromkeys(graph.nodes, NO_WAITS)
+        changed = bool(self.bits)
+        while changed:  # one pass, and another if Exits of a loop come before its Enters
+            changed = False
+            for node, before in self._sources.items():
+                waits = NO_WAITS
+                for source, bit in before:
+                    waits |= self.found[source] | bit
+                changed = changed or waits != self.found[node]
+                self.found[node] = waits
+
+    def _bit(self, node: Node) -> Waits:
+        return self.bits.setdefault(node, 1 << len(self.bits))
+
+    def with_late_trifles(self, frames: Mapping[Node, Frame]) -> dict[Node, Waits]:
+        """The waits, those of users for trifles."""
+        found = self.found
+        if not self.bits:
+            return found
+        trifles = self._trifles()
+        needed: dict[Node, Waits] = {}
+        for node in reversed(self._sources):
+            if node in needed and node in trifles and (node not in frames or frames[node].parent is None):
+                found[node] = needed[node]
+            for source, _ in self._sources[node]:
+                needed[source] = needed[source] & found[node] if source in needed else found[node]
         return found
-    sources = {node: [s for s, _ in before] for node, before in find_sources(graph, frames, _no, _no).items()}
-    for first, second in order:
-        sources[second].append(first)
-    changed = True
-    while changed:  # one pass, and another if Exits of a loop come before its Enters
-        changed = False
-        for node, before in sources.items():
-            waits = NO_WAITS.union(*(found[s] for s in before), (s for s in before if s in waiting))
-            changed = changed or waits != found[node]
-            found[node] = waits
-    needed: dict[Node, Waits] = {}
-    for node in reversed(graph.nodes):
-        if node in needed and _has_no_effect(node) and (node not in frames or frames[node].parent is None):
-            found[node] = needed[node]
-        for source in sources[node]:
-            needed[source] = needed[source] & found[node] if source in needed else found[node]
-    return found
+
+    def _trifles(self) -> set[Node]:
+        """The nodes that take next to no time, together with the trifles before them."""
+        work: dict[Node, float] = {}
+        for node, before in self._sources.items():
+            total = _work(node) + sum(work.get(source, 0.0) for source, _ in before)
+            if total <= TRIFLE:
+                work[node] = total
+        return set(work)
 
 
-def _no(source: Node, node: Node) -> int:
-    return 0
+def _is_awaited(source: Node, node: Node) -> bool:
+    if source.op.traits.waits:
+        return True
+    return source.device != node.device and source.op is not FEED and (not source.is_constant or bool(source.controls))
 
 
-def _has_no_effect(node: Node) -> bool:
+def _work(node: Node) -> float:
+    """A node's work, infinite if it is not known, or if the node has an effect or may fail."""
     op = node.op
-    if op is FEED or op.traits.waits or op.traits.refuses == "always" or op.name in PRIMITIVES or writes_state(node):
-        return False
-    return not op.stateful or any(map(is_state, [*node.inputs, *(Edge(node, i) for i in range(len(node.dtypes)))]))
+    if op is FEED or op.traits.waits or op.traits.refuses or op.name in PRIMITIVES or writes_state(node):
+        return math.inf
+    if op.traits.view or op.traits.holds == "variable" or (is_free(op) and not op.stateful):
+        return 0.0
+    if op.stateful or op.traits.work == SERIAL or not all(map(_is_never_refused, node.inputs)):
+        return math.inf
+    return CALL + work_of(node).possible
+
+
+def _is_never_refused(edge: Edge) -> bool:
+    """Whether kernels take all contents of such a value: numbers, or constants that were checked before."""
+    return edge.dtype.is_floating or edge.node.is_constant
 
 
 def phases(graph: StepGraph, frames: Mapping[Node, Frame]) -> dict[Node, int]:
     """Sorting nodes by these numbers puts each wait as late as possible. {}: nothing waits."""
     waiting = waiting_nodes(graph)
-    before = _waits_before(graph, waiting, frames)
-    return {node: 2 * len(before[node]) + (node in waiting) for node in graph.nodes} if waiting else {}
+    if not waiting:
+        return {}
+    before = _in_order(graph, frames).with_late_trifles(frames)
+    return {node: 2 * before[node].bit_count() + (node in waiting) for node in graph.nodes}
 
 
 def in_turn(graph: StepGraph) -> StepGraph | None:
@@ -79,22 +147,22 @@ def in_turn(graph: StepGraph) -> StepGraph | None:
     frames = find_frames(graph)[1] if has_control_flow(graph) else {}
     if any(frames[node].parent is not None for node in waiting if frames):
         return None
-    before = _waits_before(graph, waiting, frames)
-    if {len(before[node]) for node in waiting} != set(range(len(waiting))) and not _exclude(graph, before, waiting):
+    order = _in_order(graph, frames)
+    before = order.with_late_trifles(frames)
+    counts = {node: waits.bit_count() for node, waits in before.items()}
+    if {counts[node] for node in waiting} != set(range(len(waiting))) and not _exclude(graph, order, waiting):
         return None
-    nodes = sorted(graph.nodes, key=lambda node: (len(before[node]), node in waiting))
+    nodes = sorted(graph.nodes, key=lambda node: (counts[node], node in waiting))
     return StepGraph(nodes, graph.feeds, graph.fetches, graph.targets)
 
 
-def _waits_before(graph: StepGraph, waiting: Set[Node], frames: Mapping[Node, Frame]) -> dict[Node, Waits]:
-    """`waits_before`, with uses of state in the order of building."""
-    if not waiting:
-        return {}
+def _in_order(graph: StepGraph, frames: Mapping[Node, Frame]) -> _Before:
+    """The waits of one device's graph, with uses of state in the order of building."""
     order = [(first, node) for node, before in state_waits(graph, frames).items() for first in before]
-    return waits_before(graph, waiting, frames, order)
+    return _Before(graph, frames, lambda source, node: source.op.traits.waits, order)
 
 
-def _exclude(graph: StepGraph, before: Mapping[Node, Waits], waiting: Set[Node]) -> bool:
+def _exclude(graph: StepGraph, order: _Before, waiting: set[Node]) -> bool:
     """Whether any two without an order exclude each other."""
     if not has_control_flow(graph) or len(waiting) > 64:
         return False
@@ -103,7 +171,10 @@ def _exclude(graph: StepGraph, before: Mapping[Node, Waits], waiting: Set[Node])
     except Unstructured:
         return False
     return all(
-        a is b or a in before[b] or b in before[a] or any((pred, not side) in guards[b] for pred, side in guards[a])
+        a is b
+        or order.bits.get(a, NO_WAITS) & order.found[b]
+        or order.bits.get(b, NO_WAITS) & order.found[a]
+        or any((pred, not side) in guards[b] for pred, side in guards[a])
         for a in waiting
         for b in waiting
     )

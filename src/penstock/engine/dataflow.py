@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from penstock.analysis.frames import find_frames, is_back_edge, is_loop_merge
+from penstock.analysis.frames import find_frames, is_loop_merge
 from penstock.analysis.guards import Guards
 from penstock.analysis.levels import find_levels, find_sources
+from penstock.analysis.waits import Waits, come_before
 from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.segment import Param, Result, build_segment
 from penstock.graph.node_kernel import NodeKernel, abilities
@@ -123,7 +124,7 @@ class _Builder:
         depth = self._depths()
         waits = self._feeds_wait or any(map(is_asynchronous, self._kernels.values()))
         waits = waits or any(node.op.name in RECVS for node in self._graph.nodes)
-        sources = self._sources(depth) if waits else {}
+        before = self._waits() if waits else {}
         sent = {s for n in self._graph.nodes if n.op.name in SENDS for s in (*(e.node for e in n.inputs), *n.controls)}
         sends = 0  # a segment ends with sent values, so that nothing else delays them
         segments: dict[tuple[Any, ...], Unit] = {}
@@ -135,33 +136,23 @@ class _Builder:
                 found.append((node, self._alone(node)))
                 continue
             captured = node in self._captured
-            key = (self._frames[node], self._guards.of[node], depth[node], captured, sources.get(node), sends)
+            key = (self._frames[node], self._guards.of[node], depth[node], captured, before.get(node), sends)
             sends += node in sent
             if key not in segments:
                 segments[key] = Unit(tokens.SEGMENT, node.name, [], [])
             found.append((node, segments[key]))
         return found
 
-    def _sources(self, depth: dict[Node, int]) -> dict[Node, frozenset[Node]]:
-        """For each node, what it waits for outside its segment.
+    def _waits(self) -> dict[Node, Waits]:
+        """For each node, the units of other nodes that it waits for.
 
         If kernels wait, nodes that wait for different things must not share a segment: a counter would only continue
         when a slow kernel's value has arrived, and iterations would not overlap.
         """
-        found: dict[Node, frozenset[Node]] = {}
-        for node in self._graph.nodes:
-            before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
-            before = [source for source in before if not self._is_there(source)]
-            inside = [s for s in before if depth[s] == depth[node] and not self._is_alone(s)]
-            if self._feeds_wait:
-                inside = [s for s in inside if s.op is not FEED]
-            found[node] = frozenset(s for s in before if s not in inside).union(*(found[s] for s in inside))
-        return found
+        return come_before(self._graph, self._frames, self._is_awaited)
 
-    def _is_there(self, source: Node) -> bool:
-        """Whether nothing ever waits for `source`."""
-        bound = isinstance(self._kernels.get(source), Bound) and not source.controls
-        return bound or (source.op is FEED and not self._feeds_wait)
+    def _is_awaited(self, source: Node, node: Node) -> bool:
+        return self._feeds_wait if source.op is FEED else self._is_alone(source)
 
     def _depths(self) -> dict[Node, int]:
         """The number of primitives before each node, on the longest path without back edges.

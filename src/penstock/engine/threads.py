@@ -17,30 +17,24 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator
+from typing import Any
 
 import torch
 
 from penstock.analysis.thresholds import THREADED_ELEMENTS
+from penstock.analysis.work import NOTHING, Work, largest
 from penstock.codegen.c.trials import Trial
 from penstock.devices.neighbours import NEIGHBOURS
 from penstock.devices.openmp import limited, setters
 from penstock.engine.trial import Times, TrialBlock, trial
-from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.graph.traits import SERIAL, UNKNOWN_WORK, work_per_element
+from penstock.graph.step_graph import StepGraph
 from penstock.runtime.inbox import busy_time
 
 LEAST = THREADED_ELEMENTS
 """The unit in which other work is counted: element additions."""
 QUIET = LEAST >> 6
 """Work below which no kernel uses threads, so that their number need not be set."""
-FLOPS = 16
-"""How many operations of a product or a convolution take as long as one element of an addition: 64 x 64 x 64 is the
-smallest product that benefits."""
-
-UNSAID = 64.0
-"""The largest likely work per element for ops that do not state it: those that clients define."""
 
 ALL = math.inf
 """The calling thread's number of threads."""
@@ -48,20 +42,9 @@ ALL = math.inf
 Fn = Callable[..., Any]
 
 
-class Work(NamedTuple):
-    """The work of a step's largest node on the processor, in element additions."""
-
-    known: float
-    possible: float
-    """The same including nodes about which little is known: an upper bound, infinite if a shape is unknown."""
-
-
-NOTHING = Work(0.0, 0.0)
-
-
 def work_on(graph: StepGraph, device: torch.device) -> Work:
     """The work of the graph's nodes; zero on devices other than CPUs."""
-    return _largest(graph.nodes) if device.type == "cpu" else NOTHING
+    return largest(graph.nodes) if device.type == "cpu" else NOTHING
 
 
 def team_for(work: Work) -> Team:
@@ -213,36 +196,3 @@ class _Trying:
         if threads not in self._limited:
             self._limited[threads] = limited(self._fn, threads)
         return self._limited[threads]
-
-
-def _largest(nodes: Iterable[Node]) -> Work:
-    return Work(*map(max, zip(NOTHING, *map(_work, nodes), strict=True)))
-
-
-def _work(node: Node) -> Work:
-    body = node.attrs.get("body")
-    if isinstance(body, StepGraph):  # a node that replaces others, which run separately until they are compiled
-        return _largest(body.nodes)
-    inputs, outputs = node.inputs, [Edge(node, port) for port in range(len(node.dtypes))]
-    weight = work_per_element(node.op)
-    if node.op.flops_fn is None and weight == SERIAL:
-        return NOTHING
-    known = [_dims(edge) for edge in (*inputs, *outputs)]
-    shapes = [dims for dims in known if dims is not None]
-    if len(shapes) < len(known):
-        return Work(0.0, math.inf)
-    if node.op.flops_fn is not None:
-        flops: float = node.op.flops_fn(node, shapes[: len(inputs)], shapes[len(inputs) :])
-        return Work(flops / FLOPS, flops / FLOPS)
-    elements = float(max(map(math.prod, shapes), default=0))
-    if weight is None or weight == UNKNOWN_WORK:
-        return Work(0.0, UNSAID * elements if weight is None else UNKNOWN_WORK)
-    return Work(weight * elements, weight * elements)
-
-
-def _dims(edge: Edge) -> tuple[int, ...] | None:
-    """The dimensions of a value; None if they are unknown, empty if it is not a tensor."""
-    if edge.dtype.base_dtype.torch is None:
-        return ()
-    dims = edge.node.shapes[edge.port].tuple
-    return None if dims is None or None in dims else tuple(d for d in dims if d is not None)

@@ -16,7 +16,7 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import THREADED_ELEMENTS
-from penstock.analysis.waits import waiting_nodes, waits_before
+from penstock.analysis.waits import waits_before
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
@@ -41,7 +41,7 @@ def group_updates(graph: StepGraph) -> StepGraph:
         return graph
     order = build_order(graph, frames)
     in_every_step = [n for n in graph.nodes if frames[n].parent is None and guards.of[n] == NO_GUARD]
-    waits = waits_before(graph, waiting_nodes(graph), frames, order)
+    waits = waits_before(graph, frames, order)
     keys = {node: (*key, waits[node]) for node, key in _keys(graph, in_every_step, order).items()}
     levels = _levels(graph, frames, keys, order)
     groups: dict[tuple[int, Key], list[Node]] = {}

@@ -18,7 +18,7 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.host_scalars import find_host_nodes
 from penstock.analysis.levels import find_levels, find_sources, lift_levels
 from penstock.analysis.state_order import build_order
-from penstock.analysis.waits import waiting_nodes, waits_before
+from penstock.analysis.waits import waits_before
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.emit.expressions import Expression, express, has_expression
 from penstock.graph.step_graph import Edge, Node, StepGraph
@@ -86,7 +86,7 @@ class _Finder:
     def _find_candidates(self, frames: dict[Node, Frame]) -> None:
         guards = _guards(self.graph, frames)
         on_host = find_host_nodes(self.graph, frames)
-        waits = waits_before(self.graph, waiting_nodes(self.graph), frames, self.order)
+        waits = waits_before(self.graph, frames, self.order)
         for node in self.graph.nodes:
             if not has_expression(node.op.name) or node in on_host or not _is_compiled_for(node.device):
                 continue

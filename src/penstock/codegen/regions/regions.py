@@ -9,8 +9,10 @@ so regions make no cycle.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from penstock.analysis.frames import NO_GUARD, Frame, find_frames, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
@@ -18,7 +20,7 @@ from penstock.analysis.hazards import is_state, updates_variable, writes_state
 from penstock.analysis.levels import find_levels, lift_levels
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
-from penstock.analysis.waits import NO_WAITS, Waits, waiting_nodes, waits_before
+from penstock.analysis.waits import NO_WAITS, Waits, waits_before
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
 from penstock.codegen.regions.writable import FAILS, is_shared, is_variable, is_view, is_writable
@@ -140,10 +142,9 @@ class _Units:
         except Unstructured:
             return []
         self._make_units(frames)
-        if waiting := waiting_nodes(self.graph):
-            before = waits_before(self.graph, waiting, frames, self.order)
-            for unit in self.units:
-                unit.waits = NO_WAITS.union(*(before[node] for node in unit.nodes))
+        before = waits_before(self.graph, frames, self.order)
+        for unit in self.units:
+            unit.waits = reduce(operator.or_, map(before.__getitem__, unit.nodes), NO_WAITS)
         self._find_writable(guards)
         if not any(unit.writable for unit in self.units):
             return []
