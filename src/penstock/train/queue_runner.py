@@ -168,7 +168,12 @@ class QueueRunner:
             while not coord.wait_for_stop(_LOOK_AGAIN):
                 if getattr(sess, "_closed", False):
                     return
-        _run_quietly(sess, self._cancel_op)
+        if sess.sess_str and _is_lost(coord):
+            # The queue outlives the session: closed, it would be of no use to the next one. What waits in it is woken,
+            # too.
+            sess.close()
+        else:
+            _run_quietly(sess, self._cancel_op)
 
     # --- messages ---------------------------------------------------------------------------------------
 
@@ -207,6 +212,17 @@ class QueueRunner:
 
 def _are_errors(types: Any) -> bool:
     return isinstance(types, tuple) and bool(types) and all(issubclass(kind, errors.OpError) for kind in types)
+
+
+def _is_lost(coord: Coordinator) -> bool:
+    """Whether what a thread reported is that a task of the session is gone."""
+    try:
+        coord.raise_requested_exception()
+    except (errors.AbortedError, errors.UnavailableError):
+        return True
+    except Exception:
+        return False
+    return False
 
 
 def _run_quietly(sess: Any, op: Any) -> None:

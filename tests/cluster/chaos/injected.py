@@ -18,6 +18,7 @@ from pathlib import Path
 from penstock.cluster.wire.faults import Fault, Faults, Sending
 from penstock.cluster.wire.identity import Identity
 
+CLIENT = "client"
 phase = ""
 """What the program is doing; in the client's process."""
 
@@ -71,9 +72,10 @@ def fired(folder: Path, number: int) -> Path:
 
 
 def faults(me: Identity) -> Faults | None:
-    """The orders of the process that is `me`."""
+    """The orders of the process that is `me`. Where there are several clients, CHAOS_CLIENT says which is in it."""
     folder = os.environ.get("PENSTOCK_CHAOS")
-    return _Injected(me.task, Path(folder)) if folder else None
+    name = os.environ.get("CHAOS_CLIENT", CLIENT) if me.task == CLIENT else me.task
+    return _Injected(name, Path(folder)) if folder else None
 
 
 @dataclass

@@ -71,9 +71,10 @@ def build() -> Any:
         return [loss, *(variable.read_value() for variable in tf.global_variables())]
 
 
-class _Phases(tf.train.CheckpointSaverListener):
+class Phases(tf.train.CheckpointSaverListener):
     def before_save(self, session: Any, global_step_value: Any) -> None:
         injected.phase = "saving"
+        say(f"saving {global_step_value}")
 
     def after_save(self, session: Any, global_step_value: Any) -> None:
         injected.phase = "training"
@@ -99,7 +100,7 @@ def digest(values: list[Any]) -> str:
     return summed.hexdigest()[:16]
 
 
-def _time_calls() -> None:
+def time_calls() -> None:
     """Say how long each step of a session took, if that was long."""
     run = tf.Session.run
 
@@ -122,7 +123,7 @@ def train(target: str, directory: Path, steps: int) -> None:
         place = 1 + numbers.index("global_step")
         scaffold = tf.train.Scaffold(saver=_Saver(save_relative_paths=True))
         saving = tf.train.CheckpointSaverHook(
-            str(directory), save_steps=INTERVAL, scaffold=scaffold, listeners=[_Phases()]
+            str(directory), save_steps=INTERVAL, scaffold=scaffold, listeners=[Phases()]
         )
         config = tf.ConfigProto(operation_timeout_in_ms=int(1000 * DEADLINE_S))
         print("ready", flush=True)
@@ -156,6 +157,6 @@ def train(target: str, directory: Path, steps: int) -> None:
 
 if __name__ == "__main__":
     faulthandler.register(signal.SIGUSR1)
-    _time_calls()
+    time_calls()
     tf.logging.set_verbosity(tf.logging.INFO)
     train(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.chaos.harness import Outcome
 from tests.cluster.chaos.run import reference, suffer
+from tests.cluster.chaos.stage import Outcome
 
 STEPS = 500
 

@@ -21,7 +21,7 @@ from tests.cluster.servers import outside as outside, running
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
 Injected = dict[str, Fault]
-"""By "kind method" of what the client sends to the parameter server; each once."""
+"""By "kind method" of what the client sends to a parameter server, or "kind method task"; each once."""
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,8 @@ def injected(monkeypatch: pytest.MonkeyPatch, outside: None) -> Iterator[Injecte
     faults: Injected = {}
 
     def fault(sending: Sending) -> Fault | None:
-        return faults.pop(f"{sending.kind} {sending.method}", None) if "ps" in sending.to.task else None
+        keys = f"{sending.kind} {sending.method}", f"{sending.kind} {sending.method} {sending.to.task}"
+        return next((faults.pop(key) for key in keys if key in faults), None) if "ps" in sending.to.task else None
 
     made: list[Endpoint] = []
 
@@ -102,6 +103,25 @@ def test_a_lost_step_ends_at_its_deadline(target: str, injected: Injected) -> No
             session.run(tens, options=WITHIN)
         assert time.monotonic() - began < 0.3 + 5
         assert session.run(tens) == 20
+
+
+def test_a_runner_that_loses_a_task_leaves_its_queue_to_the_next_session(injected: Injected, outside: None) -> None:
+    with tf.device("/job:ps/task:1"):
+        count = tf.get_variable("count", initializer=0)
+        add = count.assign_add(1)
+    with tf.device(PS):
+        queue = tf.FIFOQueue(1, [tf.int32], shapes=[[]], shared_name="counts")
+        take = queue.dequeue()
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(add)]))
+    with (
+        running(worker=1, ps=2) as servers,
+        tf.train.MonitoredSession(tf.train.ChiefSessionCreator(master=servers["worker:0"].target)) as session,
+    ):
+        assert [int(session.run(take)) for _ in range(3)] == [1, 2, 3]
+        injected["call run /job:ps/replica:0/task:1"] = Fault(cut=True)
+        found = [int(session.run(take)) for _ in range(6)]
+        assert not injected
+        assert 1 in found, "it began once more"
 
 
 @pytest.mark.parametrize("method", ["describe", "open_session", "register"])

@@ -50,8 +50,8 @@ class Message:
     pickled: memoryview | bytes = b""
     memory: list[Any] = field(default_factory=list)
     lacks: int = 0
-    """So many bytes came for which there was no memory: they were dropped, and the pieces of `memory` are None. A pickle
-    that was among them is empty."""
+    """So many bytes came for which there was no memory: they were dropped, and the pieces of `memory` are None. A
+    pickle that was among them is empty."""
 
     def keep(self) -> None:
         """Outlive the next message."""
