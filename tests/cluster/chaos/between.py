@@ -17,7 +17,6 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -57,7 +56,7 @@ def asynchronous(index: int, step: Any) -> list[Any]:
 
 
 def synchronous(index: int, step: Any) -> tuple[list[Any], Any]:
-    """What a step fetches: the global step, the variables, and the global step once more; and the hook that it needs."""
+    """What a step fetches, the global step before and after the variables; and the hook that it needs."""
     some = [tf.get_variable(f"some_{i}", initializer=0.0) for i in range(2)]
     optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 2, total_num_replicas=2)
     train = optimizer.minimize(-(some[0] + some[1]), step)
