@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from penstock.tune.gaussian_process import JITTER, Hyperparameters
@@ -71,7 +72,7 @@ class Evidence:
         mean = cross / ones + (amplitude / ones).sqrt() * normal
         return Hyperparameters(mean, amplitude, amplitude * self._ratio(tensors), tensors[:, self.groups].exp())
 
-    def _inside(self, points: Array) -> Array:
+    def _inside(self, points: Array) -> NDArray[np.bool_]:
         scales, ratio = points[:, :-1], points[:, -1]
         known = ((scales >= math.log(SHORTEST)) & (scales <= math.log(LONGEST))).all(axis=1)
         return known & (ratio >= math.log(LEAST_RATIO)) & (ratio <= math.log(MOST_RATIO))
