@@ -45,14 +45,14 @@ def raw(found: Observations) -> dict[float, float]:
 
 
 def test_values_have_zero_mean_and_unit_variance() -> None:
-    found = seen({"value": 3.0}, {"value": 7.0}, {"value": 4.0})
+    found = seen({"value": 3.0}, {"value": 7.0}, {"value": 5.0})
     assert found.values.mean() == pytest.approx(0)
     assert found.values.std() == pytest.approx(1)
-    assert raw(found) == {0.0: 0, 0.1: 1, 0.2: 0.25}
+    assert raw(found) == {0.0: 0, 0.1: 1, 0.2: 0.5}
 
 
 def test_what_is_maximised_is_negated() -> None:
-    assert raw(seen({"value": 3.0}, {"value": 7.0}, {"value": 4.0}, maximise=True)) == {0.0: 1, 0.1: 0, 0.2: 0.75}
+    assert raw(seen({"value": 3.0}, {"value": 7.0}, {"value": 5.0}, maximise=True)) == {0.0: 1, 0.1: 0, 0.2: 0.5}
 
 
 def test_values_that_are_all_alike_are_zero() -> None:
@@ -86,16 +86,30 @@ def test_a_pruned_trial_has_its_last_value_within_the_range_of_complete_ones() -
     assert raw(found) == {0.0: 0, 0.1: 1, 0.2: 0.25, 0.3: 1, 0.4: 0, 0.5: 1, 0.6: 1}
 
 
-def test_running_trials_are_pending_where_they_were_told_to_be() -> None:
+def test_values_far_worse_than_most_count_by_their_logarithm() -> None:
+    """Three times as far from the best as the median is, they begin to; their order stays."""
+    values = [0.0, 0.5, 1.0, 1.0, 1.0, 3.0, 3.001, 1e5, 1e10]
+    found = seen(*({"value": value} for value in values))
+    scaled = (found.values - found.values[0]) / (found.values[2] - found.values[0])
+    np.testing.assert_allclose(scaled[:6], values[:6])
+    assert scaled[6] == pytest.approx(3.001, abs=1e-5)
+    np.testing.assert_allclose(scaled[7:], [3 + 3 * math.log(1e5 / 3), 3 + 3 * math.log(1e10 / 3)], rtol=1e-4)
+    assert list(seen({"value": 1.0}, {"value": 1.0}, {"value": 2.0}).values) == pytest.approx(
+        [-math.sqrt(0.5), -math.sqrt(0.5), math.sqrt(2)]
+    )
+
+
+def test_running_and_enqueued_trials_are_pending_where_they_were_told_to_be() -> None:
     running = {"state": TrialState.RUNNING}
     found = seen(
         {"value": 1.0},
         dict(running),
         {**running, "params": {}},
         {**running, "params": {}},
+        {"state": TrialState.WAITING, "params": {}, "system_attrs": {"fixed_params": {"x": 0.9}}},
         suggested={3: {"x": 0.77}},
     )
-    np.testing.assert_allclose(found.pending, [[0.1], [0.77]])
+    np.testing.assert_allclose(found.pending, [[0.1], [0.77], [0.9]])
     assert found.points.tolist() == [[0.0]]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -65,8 +66,12 @@ class Integrated:
     second is the product of the gain and the expected inverse of the cost. Only "ei" and "pi" may have costs.
     """
 
-    def __init__(self, name: str, model: GaussianProcess, costs: GaussianProcess | None = None) -> None:
+    def __init__(
+        self, name: str, model: GaussianProcess, costs: GaussianProcess | None = None, kappa: float = KAPPA
+    ) -> None:
         self.acquire, self.logarithm = ACQUISITIONS[name]
+        if self.acquire is lower_confidence_bound:
+            self.acquire = partial(lower_confidence_bound, kappa=kappa)
         if costs is not None and not self.logarithm:
             raise ValueError(f"acquisition {name!r} is not a gain, so there is no gain a second: use 'ei'")
         self.model, self.costs = model, costs

@@ -8,7 +8,10 @@ No trial is lost, and no trial spoils the study, whatever became of it:
 - failed (an exception, NaN): the worst complete value. Objectives fail mostly because of their parameters (they
   diverge, or need too much memory). A model that is not told would suggest the same point again and again. Left out are
   those that only lost their process (attribute LOST).
-- running elsewhere: pending, integrated out by fantasies (section 3.3).
+- running or waiting: pending, integrated out by fantasies (section 3.3).
+
+Values far worse than most (a loss of 1e10 where training diverged) count by their logarithm. Otherwise the unit of the
+model would be theirs, and all others the same to it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from penstock.tune.space import Space
 Array = NDArray[np.float64]
 
 LOST = "penstock:lost"  # user attribute of failed trials: they say nothing about their parameters
+FENCE = 3.0
 COST = "cost"  # user attribute: what a trial cost, if that is not the seconds that it took
 
 
@@ -51,11 +55,11 @@ def observe(
     best, worst = (min(finite), max(finite)) if finite else (0.0, 0.0)
     points, values, pending, costly, log_costs = [], [], [], [], []
     for trial in trials:
-        params = suggested.get(trial.number, {}) | trial.params if trial.state is TrialState.RUNNING else trial.params
+        params = suggested.get(trial.number, {}) | _asked(trial)
         point = space.encode({name: value for name, value in params.items() if name in space.names})
         if np.isnan(point).all():
             continue
-        if trial.state is TrialState.RUNNING:
+        if not trial.state.is_finished():
             pending.append(point)
         elif finite and (value := _value(trial, sign, worst)) is not None:
             points.append(point)
@@ -64,8 +68,17 @@ def observe(
             costly.append(point)
             log_costs.append(math.log(cost))
     return Observations(
-        _rows(points, space), _standard(values), _rows(costly, space), np.array(log_costs), _rows(pending, space)
+        _rows(points, space),
+        _standard(_compressed(np.array(values))),
+        _rows(costly, space),
+        np.array(log_costs),
+        _rows(pending, space),
     )
+
+
+def _asked(trial: FrozenTrial) -> dict[str, Any]:
+    """Its parameters, those of an enqueued one included: it will be given them."""
+    return trial.params or dict(trial.system_attrs.get("fixed_params", {}))
 
 
 def _value(trial: FrozenTrial, sign: float, worst: float) -> float | None:
@@ -89,9 +102,20 @@ def _rows(points: list[Array], space: Space) -> Array:
     return np.array(points).reshape(-1, len(space))
 
 
-def _standard(values: list[float]) -> Array:
-    found = np.array(values, dtype=np.float64)
-    if not len(found):
-        return found
-    spread = found.std()
-    return np.asarray((found - found.mean()) / (spread if spread > 0 else 1.0))
+def _compressed(values: Array) -> Array:
+    """From a fence on, FENCE times as far from the best as the median is, values grow by their logarithm: smoothly."""
+    if not len(values):
+        return values
+    best = values.min()
+    fence = FENCE * (np.median(values) - best)
+    if fence <= 0:  # most are the best
+        return values
+    beyond = np.maximum(values - best - fence, 0)
+    return np.asarray(np.minimum(values - best, fence) + fence * np.log1p(beyond / fence))
+
+
+def _standard(values: Array) -> Array:
+    if not len(values):
+        return values
+    spread = values.std()
+    return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))

@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial
 from torch import Tensor
 
 from penstock.export import export
-from penstock.tune.acquisition import ACQUISITIONS, Integrated
+from penstock.tune.acquisition import ACQUISITIONS, KAPPA, Integrated
 from penstock.tune.gaussian_process import GaussianProcess, Hyperparameters
 from penstock.tune.hyperparameters import Evidence, sample_hyperparameters
 from penstock.tune.kernels import KERNELS
@@ -25,7 +25,8 @@ from penstock.tune.space import Dimension, Space, domains
 
 FANTASIES = 10  # of what pending trials will find, for each sample of the hyperparameters
 NOISE_FREE = 1e-4  # noise (in units of the observations' variance) below which points are not evaluated twice
-LARGE = 60  # so many observations are enough to warm chains up
+FEW = 40  # so many observations are enough to warm chains up
+MANY = 300  # and so many to sample hyperparameters, which takes the cube of their number
 _NOTE = "penstock:tune"  # system attribute of trials
 _NOTE_SIZE = 2000  # characters of an attribute that every storage takes
 
@@ -34,11 +35,11 @@ _NOTE_SIZE = 2000  # characters of an attribute that every storage takes
 class GPEIMCMC(BaseSampler):
     """Expected improvement under a Gaussian process, integrated over its hyperparameters.
 
-    `kernel`: "matern52" or "squared_exponential". `acquisition`: "ei", "pi" or "lcb". `samples` of the hyperparameters
-    are integrated over; each comes from a chain of its own that walks on from trial to trial, after `burn_in` sweeps at
-    first. The first `n_startup_trials` are spread evenly. `per_second`: look for what gains most a second, where trials
-    differ in what they cost (in seconds, or as their user attribute "cost" says). `deterministic`: the objective has no
-    noise.
+    `kernel`: "matern52" or "squared_exponential". `acquisition`: "ei", "pi" or "lcb", which looks `kappa` deviations
+    below the mean. `samples` of the hyperparameters are integrated over; each comes from a chain of its own that walks
+    on from trial to trial, after `burn_in` sweeps at first. The first `n_startup_trials` are spread evenly.
+    `per_second`: look for what gains most a second, where trials differ in what they cost (in seconds, or as their user
+    attribute "cost" says). `deterministic`: the objective has no noise.
 
     All that the sampler must remember is in the study's storage. So a study with a `seed` suggests the same when it is
     resumed, and processes that share a storage share the chains and know of each other's trials.
@@ -53,6 +54,7 @@ class GPEIMCMC(BaseSampler):
         burn_in: int = 30,
         seed: int | None = None,
         n_startup_trials: int = 5,
+        kappa: float = KAPPA,
         per_second: bool = False,
         deterministic: bool = False,
     ) -> None:
@@ -65,7 +67,8 @@ class GPEIMCMC(BaseSampler):
         if samples < 1 or burn_in < 0 or n_startup_trials < 0:
             raise ValueError("samples must be at least 1, burn_in and n_startup_trials at least 0")
         self._kernel, self._acquisition, self._samples, self._burn_in = KERNELS[kernel], acquisition, samples, burn_in
-        self._n_startup_trials, self._per_second, self._deterministic = n_startup_trials, per_second, deterministic
+        self._kappa, self._n_startup_trials = kappa, n_startup_trials
+        self._per_second, self._deterministic = per_second, deterministic
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
@@ -134,7 +137,7 @@ class GPEIMCMC(BaseSampler):
         model = GaussianProcess(self._kernel, x, y, hyper)
         generator = torch.Generator().manual_seed(int(random.integers(2**63)))
         model = model.with_fantasies(space.features(pending), FANTASIES, generator)
-        acquire = Integrated(self._acquisition, model, costs)
+        acquire = Integrated(self._acquisition, model, costs, self._kappa)
         with torch.no_grad():
             order = model.predict(model.x)[0].mean(dim=(0, 2))[: len(points)].argsort()
         evaluated = torch.cat([points, pending])
@@ -159,7 +162,13 @@ class GPEIMCMC(BaseSampler):
         exact: bool,
     ) -> tuple[Hyperparameters, dict[str, list[float]]]:
         """Hyperparameters given the observations, and where the chains are now, from where they were."""
-        evidence = Evidence(self._kernel, x, y, space.groups, exact)
+        order = torch.from_numpy(random.permutation(len(y)))
+
+        def evidence_of(most: int) -> Evidence:
+            some = order[:most] if len(y) > most else slice(None)
+            return Evidence(self._kernel, x[some], y[some], space.groups, exact)
+
+        evidence = evidence_of(MANY)
         state = evidence.start(self._samples, random)
         new = False
         for index, name in enumerate([*space.names, ""]):  # "" is the noise
@@ -168,9 +177,7 @@ class GPEIMCMC(BaseSampler):
             else:
                 new = True
         if new:
-            some = torch.from_numpy(random.permutation(len(y))[:LARGE].copy())
-            few = Evidence(self._kernel, x[some], y[some], space.groups, exact) if len(y) > LARGE else evidence
-            state = sample_hyperparameters(few, state, self._burn_in, random)
+            state = sample_hyperparameters(evidence_of(FEW), state, self._burn_in, random)
         state = np.round(sample_hyperparameters(evidence, state, 1, random), 4)
         columns = [*space.names, ""]
         return evidence.draw(state, random), {name: state[:, i].tolist() for i, name in enumerate(columns)}
