@@ -43,6 +43,10 @@ class Namespace(ModuleType):
                 return
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Functions that are sent to other processes (by cloudpickle) use `tf`."""
+        return importlib.import_module, (self.__name__,)
+
     def __dir__(self) -> list[str]:
         return sorted({*vars(self), *names_in(self.__name__)})
 

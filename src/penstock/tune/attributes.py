@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ERROR, FOLDER, OWNER, SECONDS = "error", "folder", "owner", "seconds"
-REPEATED, REPEATS = "repeated", "repeats"
-"""Of a trial that another repeats, and of that other."""
+ERROR, FOLDER, OWNER, REPEATS = "error", "folder", "owner", "repeats"
+COST = "cost"
+"""What a trial cost: the seconds that it ran, unless it has said otherwise itself."""
+
+LOST = "penstock:lost"
+"""It has failed for no fault of its own, and so says nothing about its values. Another REPEATS it."""
 
 
 def owner() -> dict[str, Any]:

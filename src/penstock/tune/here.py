@@ -28,6 +28,7 @@ class Here:
         channel = _Direct(ask)
         before = reporting.current()
         reporting.connect(channel)
+        ask({"do": "begun"})
         try:
             ask({"do": "result", "value": call(self._function, job.number, job.values, channel)})
         except Pruned:

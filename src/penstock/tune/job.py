@@ -61,12 +61,14 @@ def words_of(program: Sequence[str], values: dict[str, Any], folder: str) -> tup
 class Told(Protocol):
     """What a crew tells the search about a trial. The answer to what was asked is returned.
 
+    - {"do": "begun"}
     - {"do": "report", "value": 0.5, "step": 3}: whether the trial is to end
     - {"do": "suggest", "kind": "float", "name": "x", "limits": {"low": 0, "high": 1}}: {"value": 0.5}, or an "error"
     - {"do": "attribute", "name": "size", "value": 3}
     - {"do": "pruned"}: it has ended early, by its own decision or the search's
     - {"do": "result", "value": 0.5}: what a function has returned
     - {"do": "failed", "why": "ValueError: …", "hopeless": false}: hopeless if all other trials will fail, too
+    - {"do": "missing", "why": "it printed nothing that …"}: there are no values where they should be
     - {"do": "ended", "how": "ended with status 1"}: always the last; empty if nothing was wrong
     """
 

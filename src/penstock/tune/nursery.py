@@ -40,6 +40,8 @@ class _Running:
     follower: Follower | None
     why: str = ""
     """Why it was killed."""
+    has_values: bool = False
+    """The follower has found some."""
 
 
 class Local:
@@ -73,6 +75,7 @@ class Local:
         self._selector.register(self._control, selectors.EVENT_READ, self._hear_of_ends)
 
     def start(self, job: Job) -> None:
+        follower = job.follower()
         Path(job.folder).mkdir(parents=True, exist_ok=True)
         job.log.touch()
         ours, theirs = socket.socketpair()
@@ -87,8 +90,9 @@ class Local:
             try:
                 socket.send_fds(self._control, [data], [theirs.fileno()])
             except OSError:
+                ours.close()
                 raise errors.UnavailableError(None, None, "The process that starts trials has died.") from None
-        running = self._running[job.number] = _Running(job, Lines(ours), job.follower())
+        running = self._running[job.number] = _Running(job, Lines(ours), follower)
         self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(running))
 
     def turn(self, seconds: float) -> None:
@@ -149,9 +153,12 @@ class Local:
         number = running.job.number
         try:
             for step, value in running.follower.read(ended):
+                running.has_values = True
                 if self._told(number, {"do": "report", "value": value, "step": step}) and not ended:
                     self.stop(number, "was stopped")
                     return
+            if ended and not running.has_values:
+                self._told(number, {"do": "missing", "why": running.follower.missing()})
         except errors.InvalidArgumentError as error:
             self._told(number, {"do": "failed", "why": error.message, "hopeless": True})
             self.stop(number, "was stopped")

@@ -14,7 +14,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from penstock.tune import hparams
-from penstock.tune.attributes import ERROR, FOLDER, SECONDS
+from penstock.tune.attributes import COST, ERROR, FOLDER
 from penstock.tune.job import LOG
 
 TABLE, PICTURE = "trials.csv", "search.png"
@@ -83,13 +83,13 @@ def write_table(study: optuna.Study, path: Path) -> None:
     names = parameters_of(study)
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["number", "state", "value", *names, "seconds", "error", "log"])
+    writer.writerow(["number", "state", "value", *names, COST, "error", "log"])
     for trial in study.get_trials(deepcopy=False):
         notes = trial.user_attrs
         log = os.path.join(notes[FOLDER], LOG) if FOLDER in notes else ""
         values = [trial.params.get(name, "") for name in names]
         value = "" if trial.value is None else trial.value
-        row = [trial.number, trial.state.name.lower(), value, *values, notes.get(SECONDS, ""), notes.get(ERROR, ""), log]
+        row = [trial.number, trial.state.name.lower(), value, *values, notes.get(COST, ""), notes.get(ERROR, ""), log]
         writer.writerow(row)
     _replace(path, text.getvalue().encode())
 

@@ -47,6 +47,7 @@ def live(job: Job, connection: socket.socket) -> NoReturn:
 def _status(job: Job, channel: Channel) -> int:
     """How the process is to end."""
     try:
+        channel.ask({"do": "begun"})
         if job.program:
             from penstock.tune import programs
 

@@ -13,7 +13,7 @@ import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from penstock import errors
-from penstock.tune.attributes import ERROR, FOLDER, OWNER, REPEATED, REPEATS, SECONDS, owner
+from penstock.tune.attributes import COST, ERROR, FOLDER, LOST, OWNER, REPEATS, owner
 from penstock.tune.job import Crew, Job
 
 HOPELESS = 3
@@ -25,12 +25,14 @@ _TURN_S = 0.5
 @dataclass
 class _Trial:
     trial: Trial
-    began: float = field(default_factory=time.monotonic)
+    began: float = math.inf
     values: dict[int, float] = field(default_factory=dict)
     """By step, as reported."""
     result: float | None = None
     why: str = ""
     """What went wrong."""
+    missing: str = "call penstock.tune.report, or say where its values are (metric, pattern)"
+    """What to say if there is no value."""
     is_pruned: bool = False
 
 
@@ -64,6 +66,8 @@ class Search:
 
     def run(self, crew: Crew) -> None:
         """Raises FailedPreconditionError if all trials fail. Trials that run when this is left are repeated later."""
+        self._study._thread_local.in_optimize_loop = True  # samplers that come to an end may stop the study
+        self._study._stop_flag = False
         try:
             while self._may_begin() or self._running:
                 while self._may_begin() and len(self._running) < crew.places:
@@ -77,6 +81,8 @@ class Search:
                 trial = self._running.pop(number).trial
                 give_up(self._study, trial, "was interrupted" if interrupted else "the search has failed", interrupted)
             raise
+        finally:
+            self._study._thread_local.in_optimize_loop = False
         if self._hopeless is not None:
             raise errors.FailedPreconditionError(None, None, self._hopeless)
 
@@ -86,6 +92,8 @@ class Search:
         if running is None:
             return True
         match message["do"]:
+            case "begun":
+                running.began = time.monotonic()
             case "report":
                 return self._reported(running, message["value"], message["step"])
             case "suggest":
@@ -100,12 +108,14 @@ class Search:
                 running.why = running.why or message["why"]
                 if message.get("hopeless"):
                     self._hopeless = message["why"]
+            case "missing":
+                running.missing = message["why"]
             case "ended":
                 self._ended(number, message["how"])
         return None
 
     def _may_begin(self) -> bool:
-        if self._hopeless is not None or time.monotonic() > self._end:
+        if self._hopeless is not None or self._study._stop_flag or time.monotonic() > self._end:
             return False
         return self._finished + len(self._running) < self._wanted
 
@@ -115,7 +125,6 @@ class Search:
         running = self._running[trial.number] = _Trial(trial)
         job = self._job(trial)
         trial.set_user_attr(FOLDER, job.folder)
-        running.began = time.monotonic()
         crew.start(job)
 
     def _reported(self, running: _Trial, value: float, step: int) -> bool:
@@ -148,11 +157,12 @@ class Search:
         if not running.is_pruned:
             running.why = running.why or how
             if not running.why and value is None:
-                running.why = "ended without a value: call penstock.tune.report, or say where its values are (metric=)"
+                running.why = f"ended without a value: {running.missing}"
             elif not running.why and not math.isfinite(value or 0.0):
                 running.why = f"the objective was {value}"
         with contextlib.suppress(optuna.exceptions.UpdateFinishedTrialError):  # another has given it up
-            trial.set_user_attr(SECONDS, round(time.monotonic() - running.began, 3))
+            if COST not in trial.user_attrs:
+                trial.set_user_attr(COST, round(max(0.0, time.monotonic() - running.began), 3))
             if running.is_pruned:
                 self._study.tell(trial, state=TrialState.PRUNED)
             elif running.why:
@@ -191,7 +201,7 @@ def frozen(study: optuna.Study, number: int) -> FrozenTrial:
 
 def counts(trial: FrozenTrial) -> bool:
     """Whether it is one of those that were wanted: not one that still runs, or that another repeats."""
-    return trial.state.is_finished() and REPEATED not in trial.user_attrs
+    return trial.state.is_finished() and LOST not in trial.user_attrs
 
 
 def give_up(study: optuna.Study, trial: Trial, why: str, always: bool = False) -> None:
@@ -201,7 +211,7 @@ def give_up(study: optuna.Study, trial: Trial, why: str, always: bool = False) -
     with contextlib.suppress(optuna.exceptions.UpdateFinishedTrialError):
         trial.set_user_attr(ERROR, why)
         if again:
-            trial.set_user_attr(REPEATED, True)
+            trial.set_user_attr(LOST, True)
         study.tell(trial, state=TrialState.FAIL)
         if again:
             study.enqueue_trial(found.params, user_attrs={REPEATS: trial.number})
