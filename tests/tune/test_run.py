@@ -161,7 +161,7 @@ def test_a_search_whose_trials_all_fail_is_given_up() -> None:
         raise RuntimeError("no data")
 
     for parallel in (1, 2):
-        with pytest.raises(errors.FailedPreconditionError, match="trials have failed.*RuntimeError: no data"):
+        with pytest.raises(errors.FailedPreconditionError, match=r"trials have failed.*RuntimeError: no data"):
             tf.tune.run(objective, SPACE, 100, parallel, **QUIET)
 
 
@@ -178,7 +178,7 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
     ):
         with pytest.raises(errors.InvalidArgumentError, match=said):
             tf.tune.run(**{"objective": _square, "space": SPACE, **QUIET, **wrong})  # type: ignore[arg-type]
-    with pytest.raises(errors.NotFoundError, match="no program 'nowhere.py'"):
+    with pytest.raises(errors.NotFoundError, match=r"no program 'nowhere\.py'"):
         tf.tune.run(["nowhere.py"], SPACE, **QUIET)
     with pytest.raises(errors.InvalidArgumentError, match="list of words"):
         tf.tune.run("nowhere.py", SPACE, **QUIET)

@@ -9,11 +9,6 @@ from pathlib import Path
 from typing import Any
 
 ERROR, FOLDER, OWNER, REPEATS = "error", "folder", "owner", "repeats"
-COST = "cost"
-"""What a trial cost: the seconds that it ran, unless it has said otherwise itself."""
-
-LOST = "penstock:lost"
-"""It has failed for no fault of its own, and so says nothing about its values. Another REPEATS it."""
 
 
 def owner() -> dict[str, Any]:

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
             trial_timeout=args.trial_timeout,
         )
     except KeyboardInterrupt:
-        print(f"penstock tune: interrupted. The same command goes on; {folder / TABLE} has the trials.", file=sys.stderr)
+        print("penstock tune: interrupted. The same command goes on.", file=sys.stderr)
         return 130
     except errors.OpError as error:
         print(f"penstock tune: {error.message}", file=sys.stderr)
@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     print(f"best value {best.value:.6g}, of trial {best.number}:")
     for parameter, value in best.params.items():
         print(f"  --{parameter}={value}")
-    print(f"{folder / TABLE} has all trials, {folder / PICTURE} a picture; tensorboard --logdir {folder} shows them, too.")
+    print(
+        f"{folder / TABLE} has all trials, {folder / PICTURE} is a picture; `tensorboard --logdir {folder}` shows more."
+    )
     return 0
 
 
@@ -76,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--parallel", type=int, default=1, help="trials at the same time (%(default)s)")
     objective = parser.add_argument_group("objective")
     objective.add_argument("--metric", help="a scalar in the program's event files, such as loss or eval/loss")
-    objective.add_argument("--pattern", help=r"numbers in its output, such as 'loss = (\S+)'; (?P<step>\d+) is the step")
+    objective.add_argument("--pattern", help=r"numbers in its output: 'loss = (\S+)'; (?P<step>\d+) is the step")
     objective.add_argument("--maximize", action="store_true", help="the largest value is the best, not the smallest")
     search = parser.add_argument_group("search")
     search.add_argument("--sampler", choices=SAMPLERS, default="gp", help="(%(default)s)")

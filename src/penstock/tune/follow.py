@@ -46,7 +46,9 @@ class EventScalars:
         wanted = sorted(filter(self._is_meant, self._seen))
         if len(wanted) > 1:
             raise errors.InvalidArgumentError(
-                None, None, f"Several scalars are called {self._metric!r}: {', '.join(wanted)}. Name one with its folder."
+                None,
+                None,
+                f"{len(wanted)} scalars are called {self._metric!r}: {', '.join(wanted)}. Name the folder, too.",
             )
         return found
 

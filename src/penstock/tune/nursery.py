@@ -31,6 +31,7 @@ _LOOK_S = 0.25
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _END_S = 10.0
 _LAST = 1 << 12
+_DEAD = "The process that starts trials has died, and with it all trials."
 
 
 @dataclass
@@ -91,7 +92,7 @@ class Local:
                 socket.send_fds(self._control, [data], [theirs.fileno()])
             except OSError:
                 ours.close()
-                raise errors.UnavailableError(None, None, "The process that starts trials has died.") from None
+                raise errors.UnavailableError(None, None, _DEAD) from None
         running = self._running[job.number] = _Running(job, Lines(ours), follower)
         self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(running))
 
@@ -142,7 +143,7 @@ class Local:
         except ConnectionError:
             data = b""
         if not data:
-            raise errors.UnavailableError(None, None, "The process that starts trials has died, and all trials with it.")
+            raise errors.UnavailableError(None, None, _DEAD)
         message = json.loads(data)
         self._ended[message["ended"]] = _how(message["status"])
 

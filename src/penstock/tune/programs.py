@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -14,15 +13,15 @@ from penstock.as_tensorflow import run_program
 from penstock.tune.job import HopelessError, Job
 from penstock.tune.reporting import Pruned
 
-_FOLDER_FLAGS = (
-    "checkpoint_dir checkpoint_path job_dir log_dir logdir model_dir output_dir save_dir summaries_dir summary_dir "
-    "train_dir train_logdir"
-).split()
+_FOLDER_FLAGS = {
+    *("checkpoint_dir", "checkpoint_path", "job_dir", "log_dir", "logdir", "model_dir", "output_dir", "save_dir"),
+    *("summaries_dir", "summary_dir", "train_dir", "train_logdir"),
+}
 """What programs call the flag for the folder that they write to."""
 
 
 def run(job: Job) -> None:
-    """Run the program to its end. What it raises is raised, and HopelessError if it does not know a flag of the space."""
+    """Run the program to its end. Raises what it raises, and HopelessError if it does not know a flag of the space."""
     known = _Known(job)
     known.watch()
     try:

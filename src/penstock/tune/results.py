@@ -14,8 +14,9 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from penstock.tune import hparams
-from penstock.tune.attributes import COST, ERROR, FOLDER
+from penstock.tune.attributes import ERROR, FOLDER
 from penstock.tune.job import LOG
+from penstock.tune.observations import COST
 
 TABLE, PICTURE = "trials.csv", "search.png"
 _PICTURE_S = 20.0

@@ -99,7 +99,7 @@ def read_space(path: Path) -> Space:
         ) from None
     if not isinstance(found, dict):
         raise errors.InvalidArgumentError(
-            None, None, f"{path}:1: a space is a mapping of parameters, such as 'rate: {{type: float, low: 0, high: 1}}'."
+            None, None, f"{path}:1: a space is a mapping of parameters, such as rate: {{type: float, low: 0, high: 1}}."
         )
     return _space_of(found, lines, str(path))
 

@@ -65,9 +65,9 @@ def run(
     machine; on "ray", a Ray of this machine, or a running Ray's address. cpus, gpus, memory: what each trial may use,
     by default a fair part of the processors.
 
-    direction: "minimize" or "maximize". sampler: "gp" (`GPEIMCMC`), "tpe", "random", or one of Optuna's. pruner: "none",
-    "median", "halving", "hyperband", or one of Optuna's. metric: the scalar in a program's event files, or pattern: the
-    numbers in its output, that are its objective if it does not call `report`.
+    direction: "minimize" or "maximize". sampler: "gp" (`GPEIMCMC`), "tpe", "random", or one of Optuna's. pruner:
+    "none", "median", "halving", "hyperband", or one of Optuna's. metric: the scalar in a program's event files, or
+    pattern: the numbers in its output, that are its objective if it does not call `report`.
 
     folder: where trials, results and the study itself are kept, so that the next call goes on; None for no files.
     storage: another storage of Optuna's for the study. timeout, trial_timeout: seconds after which no trial begins, and
@@ -147,9 +147,7 @@ class _Plan:
         )
 
 
-def _check(
-    objective: Any, direction: str, trials: int, parallel: int, metric: str | None, pattern: str | None
-) -> None:
+def _check(objective: Any, direction: str, trials: int, parallel: int, metric: str | None, pattern: str | None) -> None:
     wrong = ""
     if not callable(objective) and (isinstance(objective, str) or not objective):
         wrong = f"An objective is a function or a list of words, such as ['train.py', '--epochs=3'], not {objective!r}."

@@ -13,8 +13,9 @@ import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from penstock import errors
-from penstock.tune.attributes import COST, ERROR, FOLDER, LOST, OWNER, REPEATS, owner
+from penstock.tune.attributes import ERROR, FOLDER, OWNER, REPEATS, owner
 from penstock.tune.job import Crew, Job
+from penstock.tune.observations import COST, LOST
 
 HOPELESS = 3
 """If so many trials have failed, and none has not, the others would fail as well."""
@@ -122,7 +123,7 @@ class Search:
     def _begin(self, crew: Crew) -> None:
         trial = self._study.ask()
         trial.set_user_attr(OWNER, owner())
-        running = self._running[trial.number] = _Trial(trial)
+        self._running[trial.number] = _Trial(trial)
         job = self._job(trial)
         trial.set_user_attr(FOLDER, job.folder)
         crew.start(job)
