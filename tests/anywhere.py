@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import penstock as tf
-from penstock.placement.strategies import Choice, _strategies, register_strategy
+from penstock.placement.choice import Choice
+from penstock.placement.strategies import _strategies, register_strategy
 
 _NAME = "test: anywhere"
 SECONDS = 20

@@ -235,3 +235,15 @@ def test_state_stays_where_a_session_first_placed_it() -> None:
 def test_what_a_session_is_asked_for_does_not_change() -> None:
     with tf.Session() as session, pytest.raises(dataclasses.FrozenInstanceError):
         session._options.passes = frozenset()
+
+
+def test_two_conditionals_that_follow_each_other_are_on_the_devices_that_they_ask_for() -> None:
+    x = tf.placeholder(tf.float32, [])
+    with tf.device("/cpu:0"):
+        first = tf.cond(x > 0.0, lambda: x * 2.0, lambda: x - 1.0)
+    with tf.device("/cpu:1"):
+        second = tf.cond(x > 5.0, lambda: first * 3.0, lambda: first + 10.0)
+    with _session() as session:
+        assert [session.run(second, {x: value}) for value in (-1.0, 1.0, 6.0)] == [8.0, 12.0, 36.0]
+        placed = _placed(session, second)
+        assert placed[first.op.name] == TWO[0] and placed[second.op.name] == TWO[1]

@@ -28,11 +28,11 @@ from penstock.passes.save_memory import order_for_memory, recompute_for_gradient
 from penstock.passes.see_updates import see_updates
 from penstock.passes.simplify import simplify
 from penstock.passes.unused_stacks import drop_unused_stacks
+from penstock.placement.choice import PLANNING_SECONDS, Strategy
 from penstock.placement.constraints import Home
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import Placement, log_placement, place
-from penstock.placement.strategies import Strategy
 
 Pass = Callable[[StepGraph, PlannedMemory], StepGraph]
 
@@ -90,6 +90,7 @@ class StepOptions:
     soft_placement: bool = False
     log_placement: bool = False
     strategy: Strategy | None = None
+    planning_seconds: float = PLANNING_SECONDS
     costs: CostModel = field(default_factory=CostModel)
     hardware: Hardware | None = None
     home: Home | None = None
@@ -156,7 +157,9 @@ def prepare(
             graph = transform(graph, memory)
             passed.append(_passed(name, graph, show))
     pinned = placement.devices if placement is not None else None
-    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, pinned, o.home)
+    graph = place(
+        graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, pinned, o.home, o.planning_seconds
+    )
     passed.append(_passed("place", graph, show))
     if o.log_placement:
         log_placement(graph)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock import errors
+from penstock.analysis.frames import is_loop_merge
 from penstock.devices.device import Device
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
@@ -102,7 +103,7 @@ def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
             found.append(other)
     if node.op.name in MERGES:
         found += [e.node for e in node.inputs if e.node.op.name in ENTERS | NEXT_ITERATIONS]
-    elif node.op.name in EXITS or (node.op.name in SWITCHES and node.inputs[0].node.op.name in MERGES):
+    elif node.op.name in EXITS or (node.op.name in SWITCHES and is_loop_merge(node.inputs[0].node)):
         found.append(node.inputs[0].node)
     return found
 

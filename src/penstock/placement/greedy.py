@@ -1,8 +1,9 @@
 """The greedy placement of the white paper (section 3.2.1), which TensorFlow's public code never included.
 
 A simulated run visits nodes in the order in which they become ready. Each is tried on every device where it may go, and
-placed where it would end first, counting its computation, the transfers to the device, and what the device is busy
-with. Variables and constants take no time, so they are placed together with the first node that uses them.
+placed where it would end first, counting its computation, the transfers to the device, what links and the device are
+busy with, and the way from there to what is already placed, such as the variable that a gradient updates. Variables and
+constants take no time, so they are placed together with the first node that uses them.
 """
 
 from __future__ import annotations
@@ -10,26 +11,38 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+from penstock.export import export
 from penstock.placement.links import Traffic
 from penstock.placement.problem import Problem
 
 UNPLACED = -1
 
 
+@export("placement.greedy")
 def greedy(
-    problem: Problem, groups: Sequence[int], feasible: Sequence[Sequence[int]], by_rank: bool = False
+    problem: Problem,
+    groups: Sequence[int],
+    feasible: Sequence[Sequence[int]],
+    by_rank: bool = False,
+    balanced: bool = False,
 ) -> list[int]:
     """A device for each node. groups[i]: the group of node i; feasible[g]: where group g may go, preferred first.
 
     `by_rank`: of the ready nodes, take the one with the longest path to the end, instead of the one that was ready
-    first.
+    first. `balanced`: a group's device is chosen by when all that the group and the device's other groups still have to
+    compute would be done, not only the node that comes first: for groups of many nodes.
     """
-    return _Greedy(problem, groups, feasible, by_rank).run()
+    return _Greedy(problem, groups, feasible, by_rank, balanced).run()
 
 
 class _Greedy:
     def __init__(
-        self, problem: Problem, groups: Sequence[int], feasible: Sequence[Sequence[int]], by_rank: bool
+        self,
+        problem: Problem,
+        groups: Sequence[int],
+        feasible: Sequence[Sequence[int]],
+        by_rank: bool,
+        balanced: bool = False,
     ) -> None:
         self.p, self.groups, self.feasible = problem, groups, feasible
         devices = problem.hardware.devices
@@ -45,15 +58,22 @@ class _Greedy:
         self.limits = [device.memory or float("inf") for device in devices]
         self.limited = any(device.memory for device in devices)
         self.used = [0.0] * len(devices)
+        self.to_do = _work(problem, groups, len(feasible)) if balanced else []
+        """to_do[d][g]: the seconds that device d would need for what is left of group g."""
+        self.promised = [0.0] * len(devices)
+        """What each device has yet to compute of the groups placed on it, if `balanced`."""
         for g, device in enumerate(self.device_of_group):
             if device != UNPLACED:
-                self.used[device] += self.group_state[g]
+                self._settle(g, device)
         self.left = [len(c) for c in problem.consumers]
         self.rank = self._ranks() if by_rank else None
 
     def run(self) -> list[int]:
         p = self.p
-        waiting = [len({j for j, _ in p.inputs[i]} | set(p.controls[i])) for i in range(len(p.inputs))]
+        waiting = [0] * len(p.inputs)
+        for consumers in p.consumers:
+            for k in consumers:
+                waiting[k] += 1
         ready = [self._key(i, 0.0) for i, count in enumerate(waiting) if not count]
         heapq.heapify(ready)
         while ready:
@@ -73,18 +93,20 @@ class _Greedy:
 
     def _ranks(self) -> list[float]:
         """The longest path from each node to the end, in mean seconds of computing and sending."""
-        p = self.p
-        count = len(self.free)
+        p, groups = self.p, self.groups
         latency, per_byte = p.routes.mean()
-        rank = [0.0] * len(p.inputs)
+        rank = [sum(each) / len(p.seconds) for each in zip(*p.seconds, strict=True)]
         for i in range(len(rank) - 1, -1, -1):
-            rank[i] += sum(seconds[i] for seconds in p.seconds) / count
             for j, value in p.inputs[i]:
-                sending = 0.0 if p.everywhere[j] else latency + p.value_bytes[value] * per_byte
-                rank[j] = max(rank[j], rank[i] + sending)
+                here = p.everywhere[j] or groups[j] == groups[i]
+                sending = 0.0 if here else latency + p.value_bytes[value] * per_byte
+                rank[j] = max(rank[j], rank[i] + sending + self._mean(j))
             for j in p.controls[i]:
-                rank[j] = max(rank[j], rank[i])
+                rank[j] = max(rank[j], rank[i] + self._mean(j))
         return rank
+
+    def _mean(self, i: int) -> float:
+        return sum(seconds[i] for seconds in self.p.seconds) / len(self.p.seconds)
 
     def _place(self, i: int) -> None:
         p, group = self.p, self.groups[i]
@@ -98,6 +120,10 @@ class _Greedy:
         self.end[i] = end = start + p.seconds[device][i]
         if p.seconds[device][i]:
             self.free[device] = end
+        if self.to_do:
+            self.promised[device] -= p.seconds[device][i]
+            for d, seconds in enumerate(p.seconds):
+                self.to_do[d][group] -= seconds[i]
         if self.limited:
             self._account(i, device)
 
@@ -108,12 +134,23 @@ class _Greedy:
         for device in self.feasible[group]:
             if self.limited and self.used[device] + self._needs(i, group, device) > self.limits[device]:
                 continue
-            end = self._start(i, device) + p.seconds[device][i]
+            end = self._start(i, device) + p.seconds[device][i] + self._way_back(i, group, device)
+            if self.to_do:
+                end += self.promised[device] + self.to_do[device][group] - p.seconds[device][i]
             if end < best_end:  # the first device wins ties
                 best, best_end = device, end
         if best == UNPLACED:
             best = max(self.feasible[group], key=lambda d: self.limits[d] - self.used[d])
         return best
+
+    def _way_back(self, i: int, group: int, device: int) -> float:
+        """The seconds of transfers from node i on `device` to what is placed elsewhere."""
+        p, found = self.p, 0.0
+        for value in p.made[i]:
+            targets = {self.device_of_group[self.groups[k]] for k in p.users[value] if self.groups[k] != group}
+            for target in sorted(targets - {UNPLACED, device}):
+                found += p.routes[device, target].latency + p.value_bytes[value] / p.routes[device, target].rate
+        return found
 
     def _needs(self, i: int, group: int, device: int) -> float:
         p = self.p
@@ -162,6 +199,8 @@ class _Greedy:
     def _settle(self, group: int, device: int) -> None:
         self.device_of_group[group] = device
         self.used[device] += self.group_state[group]
+        if self.to_do:
+            self.promised[device] += self.to_do[device][group]
 
     def _account(self, i: int, device: int) -> None:
         """The node's outputs are held until their last consumer has been placed."""
@@ -172,3 +211,14 @@ class _Greedy:
             source = self.device_of_group[self.groups[j]]
             if not self.left[j] and source != UNPLACED:
                 self.used[source] -= p.output_bytes[j]
+
+
+def _work(p: Problem, groups: Sequence[int], count: int) -> list[list[float]]:
+    """The seconds that each device would need for each group."""
+    found = []
+    for seconds in p.seconds:
+        work = [0.0] * count
+        for i, g in enumerate(groups):
+            work[g] += seconds[i]
+        found.append(work)
+    return found

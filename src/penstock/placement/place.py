@@ -11,11 +11,11 @@ from penstock import errors
 from penstock.devices.device import Device
 from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.step_graph import FEED, Node, StepGraph
+from penstock.placement.choice import PLANNING_SECONDS, Choice, Strategy
 from penstock.placement.constraints import Group, Home, find_groups
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import make_problem
-from penstock.placement.strategies import Choice, Strategy
 from penstock.tensor.dtypes import resource
 
 
@@ -28,11 +28,13 @@ def place(
     hardware: Hardware | None = None,
     pinned: Mapping[str, str] | None = None,
     home: Home | None = None,
+    planning_seconds: float = PLANNING_SECONDS,
 ) -> StepGraph:
     """`graph` with the full name of one of `devices` as the device of every node.
 
     With one device, or without a strategy, each node goes to the first device that it may be on. `pinned`: the devices
-    of nodes placed earlier, by name. `home`: where unconstrained nodes go. Raises InvalidArgumentError, naming nodes
+    of nodes placed earlier, by name. `home`: where unconstrained nodes go. `planning_seconds`: how long the strategy
+    may take. Raises InvalidArgumentError, naming nodes
     and lines, for conflicting constraints.
     """
     if len(devices) == 1 and not any(node.device for node in graph.nodes):
@@ -41,7 +43,8 @@ def place(
     if strategy is None or all(len(group.feasible) == 1 for group in groups.values()):
         return _on(graph, {node: groups[node].feasible[0] for node in graph.nodes}, devices)
     hardware = hardware or Hardware.of(list(devices))
-    return _on(graph, _decide(graph, groups, strategy, costs or CostModel(), hardware), devices)
+    choice = make_choice(graph, groups, costs or CostModel(), hardware, planning_seconds)
+    return _on(graph, _decide(choice, strategy), devices)
 
 
 def _on(graph: StepGraph, where: Mapping[Node, int], devices: Sequence[Device]) -> StepGraph:
@@ -54,17 +57,22 @@ def _on(graph: StepGraph, where: Mapping[Node, int], devices: Sequence[Device]) 
     return rewritten(graph, instead)
 
 
-def make_choice(graph: StepGraph, groups: dict[Node, Group], costs: CostModel, hardware: Hardware) -> Choice:
+def make_choice(
+    graph: StepGraph,
+    groups: dict[Node, Group],
+    costs: CostModel,
+    hardware: Hardware,
+    planning_seconds: float = PLANNING_SECONDS,
+) -> Choice:
     """Makes the argument of a strategy."""
     number: dict[Group, int] = {}
     of = [number.setdefault(groups[node], len(number)) for node in graph.nodes]
-    return Choice(make_problem(graph, hardware, costs), of, [group.feasible for group in number])
+    return Choice(make_problem(graph, hardware, costs), of, [group.feasible for group in number], planning_seconds)
 
 
-def _decide(
-    graph: StepGraph, groups: dict[Node, Group], strategy: Strategy, costs: CostModel, hardware: Hardware
-) -> dict[Node, int]:
-    choice = make_choice(graph, groups, costs, hardware)
+def _decide(choice: Choice, strategy: Strategy) -> dict[Node, int]:
+    """What `strategy` decides. Raises InvalidArgumentError if it may not."""
+    graph, hardware = choice.problem.graph, choice.problem.hardware
     found = list(strategy(choice))
     if len(found) != len(graph.nodes):
         raise errors.InvalidArgumentError(

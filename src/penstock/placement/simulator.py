@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from penstock.export import export
+from penstock.placement.hardware import Hardware
 from penstock.placement.problem import Problem
 from penstock.placement.sharing import Activity, Sharing
 from penstock.placement.timeline import RAN, Timeline, Transfer
@@ -60,7 +61,7 @@ class _Simulation:
         self.held: dict[int, list[tuple[int, int, int, list[int]]]] = {}
         """What is sent after a node has ended."""
         self.wires = Sharing(problem.routes.capacity)
-        self.host, capacity = _crowded(problem)
+        self.host, capacity = _crowded(problem.hardware)
         self.cores = Sharing(capacity)
 
     def run(self) -> Timeline:
@@ -196,10 +197,14 @@ class _Simulation:
                 self._ready(k)
 
 
-def _crowded(problem: Problem) -> tuple[list[int | None], list[float]]:
+def shares_cores(hardware: Hardware) -> bool:
+    """Whether some devices have to share their host's cores."""
+    return bool(_crowded(hardware)[1])
+
+
+def _crowded(hardware: Hardware) -> tuple[list[int | None], list[float]]:
     """For each device the number of its host, if that has too few cores for all of its devices; and these hosts'
     cores."""
-    hardware = problem.hardware
     wanted: dict[str, float] = {}
     for device in hardware.devices:
         wanted[device.host] = wanted.get(device.host, 0.0) + device.cores

@@ -5,32 +5,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from penstock.export import export
-from penstock.placement.greedy import greedy
+from penstock.placement.bounds import lower_bound
+from penstock.placement.choice import Choice, Strategy
+from penstock.placement.contract import contract
 from penstock.placement.problem import Problem
+from penstock.placement.refine import EFFORT_PER_SECOND, Search
 from penstock.placement.simulator import simulate
 from penstock.placement.timeline import Timeline
-
-
-@export("placement.Choice")
-@dataclass(slots=True)
-class Choice:
-    """The input of a strategy: groups[i] is the group of node i, feasible[g] the devices that group g may be on,
-    preferred first. Nodes and devices are numbered as in the problem."""
-
-    problem: Problem
-    groups: list[int]
-    feasible: list[tuple[int, ...]]
-
-    def spread(self, devices: Sequence[int]) -> list[int]:
-        """The placement of nodes with group g on `devices[g]`."""
-        return [devices[g] for g in self.groups]
-
-
-Strategy = Callable[[Choice], Sequence[int]]
-"""Returns a device number for each node of `choice.problem`: a feasible one, the same for all nodes of a group."""
 
 _strategies: dict[str, Strategy] = {}
 
@@ -59,26 +42,29 @@ def strategy_named(name: str) -> Strategy:
 
 @register_strategy("greedy")
 def greedy_strategy(choice: Choice) -> list[int]:
-    """The paper's greedy simulation, or whatever the simulator predicts to be better: nodes taken by their distance
-    from the end, improved move by move if the graph is small, or all on one device."""
-    candidates = [greedy(choice.problem, choice.groups, choice.feasible)]
-    candidates.append(greedy(choice.problem, choice.groups, choice.feasible, by_rank=True))
-    alone, timeline_alone = best_of(choice.problem, one_device_each(choice))
-    placement, timeline = best_of(choice.problem, [*candidates, alone])
-    if len(choice.problem.inputs) <= SMALL:
-        placement, timeline = improve(choice, placement, timeline)
+    """The paper's greedy simulation, of nodes and of clusters of several sizes, improved move by move for as long as
+    `choice.seconds` allow; or all on one device, if the simulator does not predict that several are better."""
+    problem = choice.problem
+    bound = lower_bound(problem)
+    few = contract(choice, bound / GRAINS)
+    search = Search(few.choice, choice.seconds * EFFORT_PER_SECOND)
+    singles = one_device_each(choice)
+    search.start(_one_device_each(few.choice))
+    search.improve(bound * ENOUGH)
+    alone, timeline_alone = best_of(problem, singles)
+    placement, timeline = best_of(problem, [*map(few.lift, search.best(FINALISTS)), alone])
     if timeline_alone.excess <= timeline.excess and timeline_alone.seconds <= timeline.seconds * WORTHWHILE:
         return alone
-    if not timeline.fits:
-        placement = fit_memory(choice, placement, timeline)
-    return placement
+    return placement if timeline.fits else fit_memory(choice, placement)
 
 
+GRAINS = 256
+"""Nodes are merged up to this share of the least time that the step can take."""
+ENOUGH = 1.005
+"""How close to that time a placement is good enough."""
+FINALISTS = 2
 WORTHWHILE = 1.02
 """How many times as fast several devices must be predicted to be to be used instead of one: no prediction is exact."""
-SMALL = 200
-"""Graphs of up to this many nodes are improved by trying moves, each of which takes a simulated run."""
-_MOVES = 400
 
 
 @register_strategy("single")
@@ -106,16 +92,22 @@ def exhaustive_strategy(choice: Choice) -> list[int]:
     return best_of(choice.problem, map(choice.spread, itertools.product(*choice.feasible)))[0]
 
 
+@export("placement.one_device_each")
 def one_device_each(choice: Choice) -> list[list[int]]:
     """For each device (one of each kind), the placement with as much as possible on it."""
+    return list(map(choice.spread, _one_device_each(choice)))
+
+
+def _one_device_each(choice: Choice) -> list[list[int]]:
     devices = choice.problem.hardware.devices
     alike: dict[object, int] = {}
     free = all(len(f) == len(devices) for f in choice.feasible)  # else what may not be everywhere makes a difference
     for i, d in enumerate(devices):
         alike.setdefault((d.type, d.speeds, d.memory) if free else i, i)
-    return [choice.spread([d if d in f else f[0] for f in choice.feasible]) for d in alike.values()]
+    return [[d if d in f else f[0] for f in choice.feasible] for d in alike.values()]
 
 
+@export("placement.best_of")
 def best_of(problem: Problem, candidates: Iterable[Sequence[int]]) -> tuple[list[int], Timeline]:
     """The placement that fits into memory and ends first; of equals, the one that comes first."""
     best: tuple[tuple[float, float], list[int], Timeline] | None = None
@@ -128,29 +120,7 @@ def best_of(problem: Problem, candidates: Iterable[Sequence[int]]) -> tuple[list
     return best[1], best[2]
 
 
-def improve(choice: Choice, placement: list[int], timeline: Timeline) -> tuple[list[int], Timeline]:
-    """Move one group at a time to another device as long as that helps, at most _MOVES trials."""
-    devices = [0] * len(choice.feasible)
-    for i, g in enumerate(choice.groups):
-        devices[g] = placement[i]
-    trials, score, changed = 0, (timeline.excess, timeline.seconds), True
-    while changed:
-        changed = False
-        for g, feasible in enumerate(choice.feasible):
-            for device in feasible:
-                if device == devices[g] or trials >= _MOVES:
-                    continue
-                trials += 1
-                before, devices[g] = devices[g], device
-                found = simulate(choice.problem, choice.spread(devices))
-                if (found.excess, found.seconds) < score:
-                    score, timeline, changed = (found.excess, found.seconds), found, True
-                else:
-                    devices[g] = before
-    return choice.spread(devices), timeline
-
-
-def fit_memory(choice: Choice, placement: list[int], timeline: Timeline) -> list[int]:
+def fit_memory(choice: Choice, placement: list[int]) -> list[int]:
     """A placement within every device's memory: all of them are tried where they are few, otherwise the least
     excess."""
     count = 1

@@ -43,6 +43,7 @@ def step_options(config: Any, master: Master | None = None) -> StepOptions:
         soft_placement=given.allow_soft_placement,
         log_placement=given.log_device_placement,
         strategy=strategy_named(wanted.strategy) if len(devices) > 1 else None,
+        planning_seconds=wanted.planning_seconds,
         costs=CostModel.load(wanted.cost_model) if known else CostModel(),
         hardware=described or (None if master is None else master.hardware),
         home=None if master is None else Home(master.home, spreads=master.is_outside),
@@ -141,7 +142,10 @@ def place_state(graph: Graph, options: StepOptions, placement: Placement) -> Non
     o = options
     try:
         step = prune([], [], targets)
-        step = place(step, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, placement.devices, o.home)
+        step = place(
+            step, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, placement.devices, o.home,
+            o.planning_seconds,
+        )  # fmt: skip
     except errors.InvalidArgumentError:
         return  # some part of the graph cannot be placed; steps without it still can
     placement.keep(step)

@@ -11,12 +11,13 @@ from penstock.devices.device import Device
 from penstock.export import export
 from penstock.graph.scopes import get_default_graph
 from penstock.passes.prune import prune
+from penstock.placement.choice import Choice, Strategy
 from penstock.placement.constraints import find_groups
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import make_choice
 from penstock.placement.simulator import simulate
-from penstock.placement.strategies import Choice, Strategy, strategy_named
+from penstock.placement.strategies import strategy_named
 from penstock.placement.timeline import Timeline
 from penstock.session.collection import no_collection
 from penstock.session.fetches import FetchPlan
