@@ -62,7 +62,7 @@ def main() -> None:
     args = parse_args()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     samplers = searches(args.botorch)
-    chosen = [name for name in samplers if any(part in name for part in args.only)]
+    chosen = [name for name in samplers if not args.only or name in args.only]
     kept = Kept(args.results)
     start = time.monotonic()
 
@@ -102,7 +102,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=20, help="seeds 0, 1, …")
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--objectives", nargs="*", default=list(OBJECTIVES), choices=list(OBJECTIVES))
-    parser.add_argument("--only", nargs="*", default=[""], help="searches whose names contain one of these")
+    parser.add_argument("--only", nargs="*", metavar="SEARCH", help="as it is named in the tables")
     parser.add_argument("--workers", nargs="*", type=int, default=[1, WORKERS], help="trials at a time")
     parser.add_argument("--speed", action="store_true", help="time suggestions, too")
     parser.add_argument("--botorch", metavar="PYTHON")
