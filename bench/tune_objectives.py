@@ -159,9 +159,7 @@ OBJECTIVES = {
     objective.name: objective
     for objective in (
         Objective("Branin-Hoo", _PLANE, branin, 0.397887 + 0.01, 0.397887, branin_cost),
-        Objective(
-            "Hartmann 6", {f"x{i}": FloatDistribution(0, 1) for i in range(1, 7)}, hartmann, -3.22237, -3.32237
-        ),
+        Objective("Hartmann 6", {f"x{i}": FloatDistribution(0, 1) for i in range(1, 7)}, hartmann, -3.22237, -3.32237),
         Objective("Logistic regression", _DIGITS, logistic_regression, 0.16, cost=training_cost),
     )
 }

@@ -41,7 +41,12 @@ def losses_table(objective: Objective, results: Results, trials: int, grid: Sequ
         return f"{value:.0f}" if np.isfinite(value) else f"over {trials}"
 
     marks = [trials * 2 // 5, trials * 3 // 5, trials]
-    heads = [f"{what} after {marks[0]}", *(f"after {n}" for n in marks[1:]), f"trials to {objective.target:.4g}", "seeds"]
+    heads = [
+        f"{what} after {marks[0]}",
+        *(f"after {n}" for n in marks[1:]),
+        f"trials to {objective.target:.4g}",
+        "seeds",
+    ]
     rows = {group.search: list(courses.values()) for group, courses in results.items() if group.workers == 1}
     if grid:
         seeds = max(map(len, rows.values()))
@@ -80,7 +85,8 @@ def costs_table(results: Results, trials: int) -> str:
                     objective.name,
                     name,
                     quartiles((course.cost_to(objective.target) for course in chosen), _cost),
-                    quartiles((course.best_at_cost(budget) for course in chosen), "{:.4f}".format) + f" at {budget:.0f}",
+                    quartiles((course.best_at_cost(budget) for course in chosen), "{:.4f}".format)
+                    + f" at {budget:.0f}",
                     quartiles((sum(course.costs) for course in chosen), _cost),
                 ]
             )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,14 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, Trial, TrialState
+from torch import Tensor
 
 from bench.tune_botorch import Suggestions, from_cube, in_cube
 from bench.tune_objectives import Objective
 from penstock.tune import GPEIMCMC
+from penstock.tune.gaussian_process import Hyperparameters
+from penstock.tune.hyperparameters import Evidence
+from penstock.tune.space import Space
 
 COST = "cost"  # the attribute of a trial that says what it took
 EI, PER_SECOND = "GP EI MCMC", "GP EI per second MCMC"
@@ -55,6 +59,31 @@ class BoTorch(RandomSampler):
         return {name: from_cube(x, of) for x, (name, of) in zip(point, search_space.items(), strict=True)}
 
 
+class PointEstimate(GPEIMCMC):
+    """The paper's GP EI Opt: the most probable hyperparameters, instead of samples of them."""
+
+    def _sample(
+        self,
+        space: Space,
+        x: Tensor,
+        y: Tensor,
+        chains: dict[str, list[float]],
+        random: np.random.Generator,
+        exact: bool,
+    ) -> tuple[Hyperparameters, dict[str, list[float]]]:
+        """A random climb, of several points at once; mean and amplitude are the medians of what is drawn given those."""
+        evidence = Evidence(self._kernel, x, y, space.groups, exact)
+        points = evidence.start(100, random)
+        for width in np.geomspace(1, 0.01, 40):
+            best = points[np.argsort(-evidence.log_density(points))[:10]]
+            steps = width * random.standard_normal((40, best.shape[1]))
+            points = np.concatenate([best, best.repeat(4, axis=0) + steps])
+        most_probable = points[[np.argmax(evidence.log_density(points))]]
+        drawn = evidence.draw(most_probable.repeat(101, axis=0), random)
+        middle = (value.median(0).values[None] for value in dataclasses.astuple(drawn))
+        return Hyperparameters(*middle), {}
+
+
 @functools.cache
 def _suggestions(python: str) -> Suggestions:
     return Suggestions(python)
@@ -64,6 +93,7 @@ def searches(botorch: str | None) -> dict[str, Callable[[int], BaseSampler]]:
     """What makes a sampler from a seed, by the name in the tables; with a Python that has BoTorch, BoTorch's too."""
     made: dict[str, Callable[[int], BaseSampler]] = {
         EI: lambda seed: GPEIMCMC(seed=seed),
+        "GP EI point estimate": lambda seed: PointEstimate(seed=seed),
         "GP EI MCMC squared exponential": lambda seed: GPEIMCMC(seed=seed, kernel="squared_exponential"),
         "GP PI MCMC": lambda seed: GPEIMCMC(seed=seed, acquisition="pi"),
         "GP LCB MCMC": lambda seed: GPEIMCMC(seed=seed, acquisition="lcb"),
@@ -77,14 +107,14 @@ def searches(botorch: str | None) -> dict[str, Callable[[int], BaseSampler]]:
     return made
 
 
-@dataclass
+@dataclasses.dataclass
 class Course:
     """How one search went, with an element for each trial in the order in which they ended."""
 
-    losses: list[float] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
-    asked: list[float] = field(default_factory=list)  # the seconds that the suggestion took
-    parameters: list[dict[str, float]] = field(default_factory=list)
+    losses: list[float] = dataclasses.field(default_factory=list)
+    costs: list[float] = dataclasses.field(default_factory=list)
+    asked: list[float] = dataclasses.field(default_factory=list)  # the seconds that the suggestion took
+    parameters: list[dict[str, float]] = dataclasses.field(default_factory=list)
 
     def best(self) -> np.ndarray:
         return np.fmin.accumulate(np.array(self.losses))
