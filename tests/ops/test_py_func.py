@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import queue
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -182,6 +183,59 @@ def test_functions_that_wait_for_each_other_run_side_by_side() -> None:
         session.run(v.initializer)
         assert session.run([x, y, later]) == [41, 42, 42]
         assert session.run([x + y, later]) == [85, 43]
+
+
+class _Together:
+    """Functions that note how many run at once; they wait until `expected` do."""
+
+    def __init__(self, expected: int) -> None:
+        self.most = 0
+        self._now, self._expected, self._changed = 0, expected, threading.Condition()
+
+    def __call__(self, value: np.ndarray) -> np.ndarray:
+        with self._changed:
+            self._now += 1
+            self.most = max(self.most, self._now)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most >= self._expected, 20)
+            self._now -= 1
+        return value + np.float32(1)
+
+    def sum_of(self, x: tf.Tensor) -> tf.Tensor:
+        found = tf.add_n([tf.py_func(self, [x * float(i)], tf.float32) for i in range(4)])
+        found.set_shape([])
+        return found
+
+
+@pytest.mark.parametrize("where", ["branch", "loop", "two devices"])
+def test_functions_run_side_by_side_wherever_they_are(where: str) -> None:
+    together = _Together(4)
+    x = tf.placeholder(tf.float32, [])
+    if where == "branch":
+        y = tf.cond(x > 0, lambda: together.sum_of(x), lambda: together.sum_of(-x))
+    elif where == "loop":
+        y = tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, together.sum_of(y)), [0, x])[1]
+    else:
+        with tf.device("/cpu:1"):
+            y = together.sum_of(x * 2.0)
+        with tf.device("/cpu:0"):
+            y = y + 1.0
+    expected = {"branch": 6 + 4, "loop": 6 * 10 + 4, "two devices": 12 + 4 + 1}[where]
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(y, {x: 1.0}) == expected
+    assert together.most == 4
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_session_says_how_many_functions_run_at_once(threads: int, own: bool) -> None:
+    together = _Together(threads)
+    x = tf.placeholder(tf.float32, [])
+    y = together.sum_of(x)
+    config = tf.ConfigProto(inter_op_parallelism_threads=threads, use_per_session_threads=own)
+    with tf.Session(config=config) as session:
+        assert [session.run(y, {x: float(i)}) for i in range(3)] == [4, 10, 16]
+    assert together.most == threads
 
 
 def test_the_exception_of_one_of_several_functions_names_its_node() -> None:

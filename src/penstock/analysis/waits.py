@@ -50,9 +50,13 @@ def waits_before(
     return _Before(graph, frames, _is_awaited, order).with_late_trifles(frames)
 
 
-def come_before(graph: StepGraph, frames: Mapping[Node, Frame], counts: Counts) -> dict[Node, Waits]:
-    """The same for other things to wait for: `counts(source, node)` says whether `node` waits for its predecessor."""
-    return _Before(graph, frames, counts).found
+def come_before(
+    graph: StepGraph, frames: Mapping[Node, Frame], counts: Counts
+) -> tuple[dict[Node, Waits], dict[Node, Waits]]:
+    """The same for other things to wait for, and the bit of each: `counts(source, node)` says whether `node` waits for
+    its predecessor."""
+    found = _Before(graph, frames, counts)
+    return found.found, found.bits
 
 
 class _Before:

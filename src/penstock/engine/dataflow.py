@@ -149,7 +149,7 @@ class _Builder:
         If kernels wait, nodes that wait for different things must not share a segment: a counter would only continue
         when a slow kernel's value has arrived, and iterations would not overlap.
         """
-        return come_before(self._graph, self._frames, self._is_awaited)
+        return come_before(self._graph, self._frames, self._is_awaited)[0]
 
     def _is_awaited(self, source: Node, node: Node) -> bool:
         return self._feeds_wait if source.op is FEED else self._is_alone(source)

@@ -97,7 +97,7 @@ class PartitionedPlan(Plan):
             captured = capturing is not None and not has_control_flow(part.graph)  # which has a faster form
             ends = any(node.op.name in TRANSFERS or (node.op.traits.waits and not alone) for node in part.graph.nodes)
             if captured or ends:
-                kernels = make_kernels(part.graph.nodes, device, state)
+                kernels = make_kernels(part.graph, device, state)
                 carry = make_carry(device, devices)
                 torch_device, closing = device.torch, state.closing
                 plan: Plan = DataflowPlan(part.graph, kernels, torch_device, closing, carry, capturing, border, slow)

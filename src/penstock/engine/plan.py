@@ -58,9 +58,7 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device, border: Bor
 
     Raises a typed error, naming the node, for a kernel that cannot be made or malformed control flow.
     """
-    kernels = make_kernels(graph.nodes, device, state)
-    if not has_control_flow(graph):
-        kernels = use_threads(graph, kernels, state)
+    kernels = make_kernels(graph, device, state)
     waits = {node for node, kernel in kernels.items() if is_asynchronous(kernel)}
     choice = executor_choice() if has_control_flow(graph) else "structured"
     turns = None if any(not node.op.traits.waits for node in waits) else in_turn(graph) if waits else graph
@@ -254,13 +252,13 @@ def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Ex
     return explain(error, where_from, where)
 
 
-def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict[Node, Any]:
+def make_kernels(graph: StepGraph, device: Device, state: SessionState) -> dict[Node, Any]:
     """The kernel of each node; raises a typed error, naming the node, for one that cannot be made."""
     kernels: dict[Node, Any] = {}
-    for node in nodes:
+    for node in graph.nodes:
         if node.op is not FEED and node.op.name not in PRIMITIVES | TRANSFERS:
             try:
                 kernels[node] = make_kernel(node, device.kernel_type, device.torch, state)
             except Exception as error:
                 raise node_error(error, node, []) from error
-    return kernels
+    return use_threads(graph, kernels, state)

@@ -17,6 +17,7 @@ from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import Node
 from penstock.runtime.inbox import Closing
 from penstock.runtime.resources import ResourceManager, VariableState
+from penstock.runtime.workers import LimitedWorkers
 from penstock.tensor.dtypes import DType
 
 
@@ -54,6 +55,8 @@ class SessionState:
     lock: threading.Lock = field(default_factory=threading.Lock)
     plan_function: Callable[[GraphFunction], RuntimeFunction] | None = None
     """Makes a graph function ready to run with this state; None where no steps run."""
+    function_threads: LimitedWorkers = field(default_factory=LimitedWorkers)
+    """For the program's own functions that may run at the same time."""
 
     def keep(self, key: Any, create: Callable[[], Any]) -> Any:
         """The object kept under `key`, made on first use. Plans of a session share it."""

@@ -1,48 +1,60 @@
 """Kernels that may wait for each other: functions of the program (tf.py_func) that use locks, queues or the network.
 
-If two of them may run in any order, each gets a thread, as in TensorFlow's executor. If a step has only one, or one
-waits for the other anyway, they run in the step's own thread, which costs nothing.
+If two of them may run in any order, each gets a thread, as in TensorFlow's executor, or waits for one of the
+`inter_op_parallelism_threads`. If a step has only one, or one waits for the other anyway, they run in the step's own
+thread, which costs nothing.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
 
+from penstock.analysis.frames import NO_GUARD, find_frames, has_control_flow
+from penstock.analysis.guards import Guards
+from penstock.analysis.waits import come_before
 from penstock.graph.node_kernel import abilities
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.workers import Workers
+from penstock.runtime.workers import LimitedWorkers
 
 
 def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> dict[Node, Any]:
-    """Makes the kernels that may wait for each other asynchronous, in a graph without control flow."""
-    functions = {node for node in graph.nodes if abilities(kernels.get(node)).may_block}
-    blocking = [node for node in graph.nodes if node in functions or node.op.traits.waits]
-    if len(blocking) < 2 or not functions:
+    """Makes the kernels that may wait for each other asynchronous."""
+    functions = [node for node in graph.nodes if abilities(kernels.get(node)).may_block]
+    blocking = [node for node in graph.nodes if node.op.traits.waits or abilities(kernels.get(node)).may_block]
+    if len(blocking) < 2 or not functions or state.function_threads.most == 1:
         return kernels
-    before: dict[Node, frozenset[Node]] = {}
-    for node in graph.nodes:
-        sources = [*(edge.node for edge in node.inputs), *node.controls]
-        before[node] = frozenset(s for s in sources if s in blocking).union(*(before[s] for s in sources))
-    apart: dict[Node, None] = {}
-    for a, b in itertools.combinations(blocking, 2):
-        if a not in before[b] and b not in before[a]:
-            apart |= {a: None, b: None}
-    workers: Workers = state.keep("device workers", Workers)
-    threads = {node: _InThread(kernels[node].call, workers) for node in apart if node in functions}
+    threads = {
+        node: _InThread(kernels[node].call, state.function_threads) for node in _apart(graph, functions, blocking)
+    }
     return {**kernels, **{node: replace(kernels[node], start=thread.start) for node, thread in threads.items()}}
+
+
+def _apart(graph: StepGraph, functions: list[Node], blocking: list[Node]) -> list[Node]:
+    """The functions that may run while another node blocks: it comes neither before nor after them, nor does it only
+    run if they do not."""
+    frames = find_frames(graph)[1] if has_control_flow(graph) else {}
+    guards = Guards(graph, frames, strict=False).of if frames else {}
+    counted = {*blocking}
+    before, bits = come_before(graph, frames, lambda source, node: source in counted)
+
+    def apart(a: Node, b: Node) -> bool:
+        if a is b or before[b] & bits.get(a, 0) or before[a] & bits.get(b, 0):
+            return False
+        return not any((pred, not side) in guards.get(b, NO_GUARD) for pred, side in guards.get(a, NO_GUARD))
+
+    return [node for node in functions if any(apart(node, other) for other in blocking)]
 
 
 class _InThread:
     """An asynchronous kernel (see `executor.py`) that calls another in a thread."""
 
-    def __init__(self, kernel: Kernel, workers: Workers) -> None:
+    def __init__(self, kernel: Kernel, workers: LimitedWorkers) -> None:
         self._kernel, self._workers = kernel, workers
 
     def start(self, done: Callable[[Any], None], *values: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import queue
 import threading
 import weakref
@@ -27,6 +28,34 @@ class Workers:
             inbox = queue.SimpleQueue()
             threading.Thread(target=_work, args=(inbox, self._idle), daemon=True, name="penstock device").start()
         inbox.put(task)
+
+
+class LimitedWorkers:
+    """Threads for at most `most` tasks at once, of which others wait in line; for any number if it is 0."""
+
+    def __init__(self, most: int = 0) -> None:
+        self.most = most
+        self._workers = Workers()
+        self._lock = threading.Lock()
+        self._line: collections.deque[Task] = collections.deque()
+        self._running = 0
+
+    def run(self, task: Task) -> None:
+        """Run `task`, which must not raise, in a thread."""
+        with self._lock:
+            if self.most and self._running == self.most:
+                self._line.append(task)
+                return
+            self._running += 1
+        self._workers.run(lambda: self._work(task))
+
+    def _work(self, task: Task) -> None:
+        following: Task | None = task
+        while following is not None:
+            following()
+            with self._lock:
+                following = self._line.popleft() if self._line else None
+                self._running -= following is None
 
 
 def _work(inbox: queue.SimpleQueue[Task | None], idle: list[queue.SimpleQueue[Task | None]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
@@ -22,6 +23,7 @@ from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import Placement, place
 from penstock.placement.strategies import strategy_named
+from penstock.runtime.workers import LimitedWorkers
 
 if TYPE_CHECKING:
     from penstock.cluster.master.master import Master
@@ -51,6 +53,21 @@ def step_options(config: Any, master: Master | None = None) -> StepOptions:
         time_recvs=times,
         passes=_passes(given.graph_options),
     )
+
+
+def function_threads(config: Any) -> LimitedWorkers:
+    """Where functions of the program that do not wait for each other run: in `inter_op_parallelism_threads` threads,
+    those of all sessions with this number unless `use_per_session_threads`. 1: in the step's own. 0: as many as there
+    are, because they may wait for each other."""
+    most = abs(config.inter_op_parallelism_threads) if config is not None else 0
+    if not most or config.use_per_session_threads:
+        return LimitedWorkers(most)
+    with _lock:
+        return _shared.setdefault(most, LimitedWorkers(most))
+
+
+_lock = threading.Lock()
+_shared: dict[int, LimitedWorkers] = {}
 
 
 def flushes_denormals(config: Any) -> bool:

@@ -209,7 +209,7 @@ class _DevicePart:
         self.feeds, self.fetches = part.feeds, part.fetches
         self._device = device = devices[part.device]
         self._edges = part.graph.fetches
-        kernels = make_kernels(part.graph.nodes, device, state)
+        kernels = make_kernels(part.graph, device, state)
         # Values outlive the call, and later calls may write to variables, so every read of state is a copy.
         copied = {(node, index) for node in part.graph.nodes for index in state_reads(node)}
         program = build_program(

@@ -44,7 +44,7 @@ from penstock.session.collection import no_collection
 from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
-from penstock.session.options import flushes_denormals, place_state, step_options
+from penstock.session.options import flushes_denormals, function_threads, place_state, step_options
 from penstock.session.partial import PartialRun
 from penstock.session.partition_graphs import partition_graphs
 from penstock.session.passes_text import passes_text
@@ -70,7 +70,7 @@ class BaseSession:
 
         `config` (a ConfigProto) sets the session's devices, placement, passes, treatment of denormals (see options.py)
         and timeout; `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels for the whole
-        process.
+        process, and `inter_op_parallelism_threads` how many of the program's own functions run at once.
         """
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
@@ -84,6 +84,7 @@ class BaseSession:
         self._flushes = flushes_denormals(config)
         self._master = master_of(target, config)
         self._state = SessionState(resources_of(target if self._master is None else ""))
+        self._state.function_threads = function_threads(config)
         self._options = step_options(config, self._master)
         self._placement = Placement()
         if self._master is not None:
