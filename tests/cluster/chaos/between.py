@@ -1,9 +1,9 @@
 """A program that is started once for each task. Parameter servers serve until they are killed; workers train until
 there is a file `stop` in the folder, and say what they found after each step. The chief, worker 0, saves checkpoints.
 
-`python -m tests.cluster.chaos.between` imports all that it needs, and becomes the program in a new process for each line
-that it reads: JSON, [name, log file, spec, job, index, folder, mode]. It writes "NAME PID" for each, and "NAME PID STATUS"
-when one has ended. All end with it.
+`python -m tests.cluster.chaos.between` imports all that it needs, and becomes the program in a new process for each
+line that it reads: JSON, [name, log file, spec, job, index, folder, mode]. It writes "NAME PID" for each, and
+"NAME PID STATUS" when one has ended. All end with it.
 
 Each worker adds 1 to a number on one parameter server, and 0.5 to each element of a matrix on another, with values that
 travel to the worker and back. If the mode is "sync", both workers' gradients, all of them -1, make one update.
