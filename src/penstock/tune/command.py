@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     for parameter, value in best.params.items():
         print(f"  --{parameter}={value}")
     print(
-        f"{folder / TABLE} has all trials, {folder / PICTURE} is a picture; `tensorboard --logdir {folder}` shows more."
+        f"{folder} has {TABLE}, a picture ({PICTURE}) and each trial's log; `tensorboard --logdir {folder}` shows it."
     )
     return 0
 

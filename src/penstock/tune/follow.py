@@ -48,7 +48,7 @@ class EventScalars:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"{len(wanted)} scalars are called {self._metric!r}: {', '.join(wanted)}. Name the folder, too.",
+                f"Which {self._metric!r} is meant? There are {', '.join(wanted)}.",
             )
         return found
 

@@ -14,11 +14,14 @@ from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
 from penstock.summary.writer import FileWriter
 
+_SUFFIX = ".hparams"
 _STATES = {TrialState.COMPLETE: api_pb2.STATUS_SUCCESS, TrialState.FAIL: api_pb2.STATUS_FAILURE}
 
 
 def describe(study: optuna.Study, folder: Path, metric: str) -> None:
-    """Write what the parameters and the metric are. The last such description counts."""
+    """Write what the parameters and the metric are, in place of what was there: TensorBoard takes the first it reads."""
+    for path in folder.glob(f"*tfevents*{_SUFFIX}"):
+        path.unlink()
     distributions: dict[str, BaseDistribution] = {}
     for trial in study.get_trials(deepcopy=False):
         distributions.update(trial.distributions)
@@ -27,7 +30,7 @@ def describe(study: optuna.Study, folder: Path, metric: str) -> None:
         hparam_infos=[_info(name, distribution) for name, distribution in distributions.items()],
         metric_infos=[api_pb2.MetricInfo(name=api_pb2.MetricName(tag=metric), display_name=metric)],
     )
-    with FileWriter(folder, filename_suffix=".hparams") as writer:
+    with FileWriter(folder, filename_suffix=_SUFFIX) as writer:
         writer.add_summary(_summary(metadata.EXPERIMENT_TAG, plugin_data_pb2.HParamsPluginData(experiment=experiment)))
 
 
@@ -39,7 +42,7 @@ def add(trial: FrozenTrial, folder: Path, metric: str) -> None:
     end = plugin_data_pb2.SessionEndInfo(
         status=_STATES.get(trial.state, api_pb2.STATUS_UNKNOWN), end_time_secs=_seconds(trial.datetime_complete)
     )
-    with FileWriter(folder, filename_suffix=".hparams") as writer:
+    with FileWriter(folder, filename_suffix=_SUFFIX) as writer:
         data = plugin_data_pb2.HParamsPluginData(session_start_info=start)
         writer.add_summary(_summary(metadata.SESSION_START_INFO_TAG, data))
         values = dict(trial.intermediate_values)

@@ -53,16 +53,13 @@ def _progress(study: optuna.Study, metric: str, limits: tuple[float, float], max
     last = max(1, trials[-1].number)
     panel = Panel(f"best {metric} by trial", (0, last), limits)
     panel.ticks([(number, f"{number}") for number in sorted({0, last // 2, last})])
-    complete = [
-        (trial.number, trial.value) for trial in trials if trial.value is not None and trial.state.is_finished()
-    ]
-    best, path = -math.inf if maximises else math.inf, []
-    for number, value in ((t.number, t.value) for t in trials if t.state == TrialState.COMPLETE):
-        assert value is not None
-        path += [(number, best)] if math.isfinite(best) else []
+    complete = [(trial.number, trial.value or 0.0) for trial in trials if trial.state == TrialState.COMPLETE]
+    panel.points(complete, _POINT)
+    best, path = complete[0][1], [complete[0]]
+    for number, value in complete:
+        path.append((number, best))
         best = max(best, value) if maximises else min(best, value)
         path.append((number, best))
-    panel.points(complete, _POINT)
     panel.line([*path, (last, best)], _BEST)
     panel.crosses([trial.number for trial in trials if trial.state == TrialState.FAIL], _FAILED)
     return panel

@@ -27,7 +27,7 @@ class Results:
         """folder: None for no files."""
         self._study, self._folder, self._metric = study, folder, metric
         self._drawn = time.monotonic()
-        self._is_described = False
+        self._described: list[str] = []
 
     def summary(self) -> dict[str, Any]:
         """What a bar shows beside the number of trials."""
@@ -44,9 +44,10 @@ class Results:
         """It has ended."""
         if self._folder is None:
             return
-        if not self._is_described:
+        names = parameters_of(self._study)
+        if names != self._described:
             hparams.describe(self._study, self._folder, self._metric)
-            self._is_described = True
+            self._described = names
         hparams.add(trial, Path(trial.user_attrs[FOLDER]), self._metric)
         write_table(self._study, self._folder / TABLE)
         if time.monotonic() - self._drawn > _PICTURE_S:
