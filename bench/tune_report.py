@@ -70,7 +70,7 @@ def losses_table(objective: Objective, results: Results, trials: int, grid: Sequ
 
 
 def costs_table(results: Results, trials: int) -> str:
-    """What EI and EI per second spend until they reach the target, and how far they are when they have spent as much."""
+    """What EI and EI per second spend until they reach the target, and how far they are after spending as much."""
     lines = []
     for objective in OBJECTIVES.values():
         pair = [results.get(Group(objective.name, search, 1), {}) for search in (EI, PER_SECOND)]

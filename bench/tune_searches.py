@@ -32,7 +32,7 @@ STARTUP = 10  # random trials before BoTorch's first suggestion, as Optuna's sam
 class BoTorch(RandomSampler):
     """Random trials, and then what BoTorch suggests."""
 
-    def __init__(self, suggestions: Suggestions, seed: int) -> None:
+    def __init__(self, suggestions: Callable[[dict[str, Any]], list[float]], seed: int) -> None:
         super().__init__(seed)
         self._suggestions, self._seed = suggestions, seed
 
@@ -71,7 +71,7 @@ class PointEstimate(GPEIMCMC):
         random: np.random.Generator,
         exact: bool,
     ) -> tuple[Hyperparameters, dict[str, list[float]]]:
-        """A random climb, of several points at once; mean and amplitude are the medians of what is drawn given those."""
+        """A random climb from several points at once; mean and amplitude are the medians of draws given the rest."""
         evidence = Evidence(self._kernel, x, y, space.groups, exact)
         points = evidence.start(100, random)
         for width in np.geomspace(1, 0.01, 40):
