@@ -46,7 +46,7 @@ def imagined(count: int) -> Any:
     """Identical accelerators on one bus."""
     from penstock.placement import Hardware, Link, SimulatedDevice
     from penstock.placement.calibration import Speeds
-    from penstock.placement.hardware import full_name
+    from penstock.placement.machines import full_name
 
     speeds = Speeds(5e11, 5e10, 5e-6)
     devices = [SimulatedDevice(full_name(f"/cpu:{i}"), "CPU", speeds) for i in range(count)]

@@ -17,7 +17,7 @@ import numpy as np
 import penstock as tf
 from penstock.placement import Hardware, Link, SimulatedDevice
 from penstock.placement.calibration import Speeds
-from penstock.placement.hardware import full_name
+from penstock.placement.machines import full_name
 
 LAYERS, STEPS, BATCH, INPUTS = 4, 12, 16, 8
 

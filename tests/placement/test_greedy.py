@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.placement.calibration import Speeds
 from penstock.placement.greedy import _Greedy, greedy
-from penstock.placement.hardware import Hardware, SimulatedDevice
+from penstock.placement.hardware import Hardware
 from penstock.placement.links import Link
+from penstock.placement.machines import SimulatedDevice
 from penstock.placement.problem import Problem
 from penstock.tensor.dtypes import float32
 from tests.graphs import device, lines, tidy

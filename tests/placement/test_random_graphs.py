@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 import penstock as tf
 from penstock.placement import Choice, Hardware, Link, SimulatedDevice, simulate
 from penstock.placement.calibration import Speeds
-from penstock.placement.hardware import full_name
+from penstock.placement.machines import full_name
 from penstock.placement.strategies import best_of, greedy_strategy, one_device_each
 from tests.control_flow.test_random_programs import _many
 

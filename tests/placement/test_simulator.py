@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.placement.calibration import Speeds
-from penstock.placement.hardware import Hardware, SimulatedDevice
+from penstock.placement.hardware import Hardware
 from penstock.placement.links import Link, Routes, Traffic, Wire
+from penstock.placement.machines import Host, SimulatedDevice
 from penstock.placement.problem import Problem
 from penstock.placement.simulator import simulate
 from tests.graphs import device
@@ -100,7 +101,9 @@ def test_the_estimate_for_planners_uses_a_shared_wire_as_long() -> None:
 def on_hosts(problem: Problem, hosts: Sequence[tuple[str, float]], cores: dict[str, float]) -> Problem:
     """The problem where device d is on host hosts[d][0], and uses hosts[d][1] of its cores."""
     devices = [SimulatedDevice(device(d), "CPU", SLOW, 0.0, host, used) for d, (host, used) in enumerate(hosts)]
-    return replace(problem, hardware=Hardware(devices, Link(), {}, cores))
+    return replace(
+        problem, hardware=Hardware(devices, Link(), {}, {name: Host(name, count) for name, count in cores.items()})
+    )
 
 
 def test_devices_of_one_host_share_its_cores() -> None:

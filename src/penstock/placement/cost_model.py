@@ -18,7 +18,7 @@ from penstock.checkpoint.replace import write_whole
 from penstock.export import export
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import is_free
-from penstock.placement.hardware import SimulatedDevice
+from penstock.placement.machines import SimulatedDevice
 
 KEPT = 16
 """How many measurements of each node are kept."""

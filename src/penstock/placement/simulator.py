@@ -208,7 +208,7 @@ def _crowded(hardware: Hardware) -> tuple[list[int | None], list[float]]:
     wanted: dict[str, float] = {}
     for device in hardware.devices:
         wanted[device.host] = wanted.get(device.host, 0.0) + device.cores
-    few = [host for host, cores in hardware.cores.items() if wanted.get(host, 0.0) > cores]
-    numbers = {host: n for n, host in enumerate(few)}
+    few = [name for name, host in hardware.hosts.items() if wanted.get(name, 0.0) > host.cores]
+    numbers = {name: n for n, name in enumerate(few)}
     hosts = [numbers.get(device.host) if device.cores else None for device in hardware.devices]
-    return hosts, [hardware.cores[host] for host in few]
+    return hosts, [hardware.hosts[name].cores for name in few]

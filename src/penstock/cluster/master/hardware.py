@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from penstock.cluster.master.tasks import Task
 from penstock.cluster.worker.messages import DeviceDescription
-from penstock.placement.hardware import HAND_OVER, PCIE_BYTES_PER_SECOND, PCIE_LATENCY, Hardware, SimulatedDevice
+from penstock.placement.hardware import HAND_OVER, PCIE_BYTES_PER_SECOND, PCIE_LATENCY, Hardware
 from penstock.placement.links import Link
+from penstock.placement.machines import Host, SimulatedDevice
 
 _UNKNOWN = Link(2e-4, 1.5e9)
 """Between tasks, until it is measured."""
@@ -31,7 +32,8 @@ class MeasuredHardware:
             for d in devices:
                 made = SimulatedDevice(d.name, d.type, d.speeds, float(d.memory), host, d.cores)
                 self.hardware.devices.append(made)
-                self.hardware.cores[host] = max(self.hardware.cores.get(host, 0.0), d.processors)
+                cores = max(d.processors, self.hardware.hosts[host].cores if host in self.hardware.hosts else 0.0)
+                self.hardware.hosts[host] = Host(host, cores)
         for devices in self._devices.values():
             self._link(devices, devices, None)
         self._left = 0

@@ -1,0 +1,306 @@
+"""Descriptions of hardware in YAML. One of single devices::
+
+    devices:
+      - {name: "/device:CPU:0", flops: 5.0e+10, bytes_per_second: 1.0e+10, launch: 3.0e-6}
+      - {name: "/device:GPU:0", like: p100, memory: 8.0e+9}
+    links:
+      default: {latency: 1.0e-5, bytes_per_second: 1.2e+10}
+      pairs:
+        - {from: "/device:CPU:0", to: "/device:GPU:0", like: pcie3, through: [riser]}
+    wires: {riser: 1.2e+10}
+
+and one of machines, where devices share what the machine has (see `Host`)::
+
+    machines:
+      small: {cores: 8, devices: [{type: CPU, like: xeon_2013}, {type: GPU, count: 2, like: k40}],
+              inside: {like: pcie3}, card: {like: 10gbe}}
+    tasks:
+      - {job: ps, count: 2, machine: small}
+      - {job: worker, count: 16, machine: p100x4}
+    switch: 1.0e+12
+
+`like` names an entry of the same kind here or in the library (`library/*.yaml`, which says where its figures are from);
+what stands beside it replaces what the other says. Rates are in bytes per second, memory is in bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from penstock.devices.device import HOST_PREFIX
+from penstock.export import export
+from penstock.graph.device_spec import DeviceSpec
+from penstock.placement.calibration import Speeds
+from penstock.placement.links import Link, Wire
+from penstock.placement.machines import INFINITE, Host, SimulatedDevice, full_name
+
+LIBRARY = Path(__file__).parent / "library"
+_KINDS = "devices", "links", "machines"
+
+
+@dataclass(slots=True)
+class Described:
+    """What `Hardware` is made of."""
+
+    devices: list[SimulatedDevice] = field(default_factory=list)
+    default_link: Link = field(default_factory=Link)
+    links: dict[tuple[str, str], Link] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    switch: float = INFINITE
+
+
+def read(path: str | Path) -> Described:
+    """Reads a description. Raises ValueError, naming the file, the line and the entry, if it is invalid."""
+    try:
+        return _Reader(_parse(Path(path).read_text())).all()
+    except (_Invalid, yaml.YAMLError) as error:
+        line = f", line {error.line}" if isinstance(error, _Invalid) and error.line else ""
+        raise ValueError(f"{path} does not describe hardware{line}: {error}") from error
+
+
+def cluster(tasks: Mapping[str, tuple[int, str]], switch: float = INFINITE) -> Described:
+    """A cluster of machines of the library."""
+    described = [{"job": job, "count": count, "machine": machine} for job, (count, machine) in tasks.items()]
+    try:
+        return _Reader({"tasks": described, "switch": switch}).all()
+    except _Invalid as error:
+        raise ValueError(str(error)) from error
+
+
+@export("placement.known_machines")
+def known_machines() -> list[str]:
+    """The names of the library's machines."""
+    return sorted(_library()["machines"])
+
+
+class _Invalid(Exception):
+    def __init__(self, text: str, entry: Any = None) -> None:
+        super().__init__(text)
+        self.line = getattr(entry, "line", 0)
+
+
+class _Entry(dict[str, Any]):
+    """A mapping of a file, which knows its line."""
+
+    line = 0
+
+
+class _Loader(yaml.SafeLoader):
+    pass
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> _Entry:
+    found = _Entry()
+    found.line = node.start_mark.line + 1
+    for key_node, value_node in node.value:
+        key = str(loader.construct_object(key_node, deep=True))
+        if key in found:
+            where = _Entry()
+            where.line = key_node.start_mark.line + 1
+            raise _Invalid(f"{key!r} is there twice", where)
+        found[key] = loader.construct_object(value_node, deep=True)
+    return found
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def _parse(text: str) -> _Entry:
+    found = yaml.load(text, _Loader)  # a SafeLoader, in which mappings know their lines
+    if not isinstance(found, _Entry):
+        raise _Invalid("a mapping with a list 'devices' or 'tasks' is expected")
+    return found
+
+
+@functools.cache
+def _library() -> dict[str, dict[str, Any]]:
+    """The library's entries of each kind, by name."""
+    return {kind: dict(_parse((LIBRARY / f"{kind}.yaml").read_text())) for kind in _KINDS}
+
+
+class _Reader:
+    """Makes `Described` of what a file says."""
+
+    def __init__(self, found: Mapping[str, Any]) -> None:
+        self.found = found
+        self.made = Described()
+        self.wires: dict[str, Wire] = {}
+
+    def all(self) -> Described:
+        found, made = self.found, self.made
+        _only(found, "devices", "links", "wires", "machines", "tasks", "switch")
+        if not found.get("devices") and not found.get("tasks"):
+            raise _Invalid("a list 'devices' or 'tasks' is expected")
+        self.wires = {name: Wire(name, _positive(found["wires"], name)) for name in _map(found, "wires")}
+        made.switch = _positive(found, "switch")
+        for entry in _list(found, "devices"):
+            entry = self._like("devices", entry)
+            made.devices.append(_device(entry, _name(entry, "name")))
+        for entry in _list(found, "tasks"):
+            self._task(entry)
+        names = set()
+        for device, entry in zip(made.devices, [*_list(found, "devices"), *[None] * len(made.devices)], strict=False):
+            if device.name in names:
+                raise _Invalid(f"{device.name} is described twice", entry)
+            names.add(device.name)
+        links = _map(found, "links")
+        _only(links, "default", "pairs")
+        made.default_link = self._link(_map(links, "default"))
+        self._pairs(_list(links, "pairs"), "")
+        return made
+
+    def _task(self, entry: _Entry) -> None:
+        """The devices of a job's tasks, each of which is a machine."""
+        _only(entry, "job", "count", "machine")
+        for key in ("job", "machine"):
+            if key not in entry:
+                raise _Invalid(f"'{key}' is missing", entry)
+        known = self._like("machines", {"like": entry["machine"]}, entry)
+        _only(known, "cores", "devices", "inside", "pairs", "port", "bus", "card")
+        inside, card = (self._link(known[key]) if key in known else None for key in ("inside", "card"))
+        cores, port, bus = (_positive(known, key) for key in ("cores", "port", "bus"))
+        for index in range(int(entry.get("count", 1))):
+            name = f"/job:{entry['job']}/replica:0/task:{index}"
+            host = Host(name, cores, inside, port, bus, card)
+            if name in self.made.hosts:
+                raise _Invalid(f"job {entry['job']!r} is described twice", entry)
+            self.made.hosts[name] = host
+            self._devices(host, _list(known, "devices"))
+            self._pairs(_list(known, "pairs"), name)
+
+    def _devices(self, host: Host, entries: list[_Entry]) -> None:
+        numbers: dict[str, int] = {}
+        for entry in entries:
+            full = self._like("devices", entry)
+            count, kind = int(full.pop("count", 1)), str(full.pop("type", ""))
+            if not kind:
+                raise _Invalid("a device of a machine needs a 'type'", entry)
+            uses = host.cores if kind == "CPU" and host.cores != INFINITE else 0.0
+            for _ in range(count):
+                number = numbers.setdefault(kind, 0)
+                numbers[kind] += 1
+                name = f"{host.name}/device:{kind}:{number}"
+                self.made.devices.append(_device(_copied(full), name, host.name, uses))
+
+    def _pairs(self, entries: list[_Entry], host: str) -> None:
+        names = {device.name for device in self.made.devices}
+        for entry in entries:
+            rest = self._like("links", entry)
+            ends = []
+            for key in ("from", "to"):
+                name = _name(rest, key, host)
+                if name not in names:
+                    raise _Invalid(f"a link {key} {name}, which is not described", entry)
+                ends.append(name)
+            both = rest.pop("both_ways", True)
+            link = self._link(rest)
+            for pair in [(ends[0], ends[1]), (ends[1], ends[0])][: 2 if both else 1]:
+                if pair in self.made.links:
+                    raise _Invalid(f"the link from {pair[0]} to {pair[1]} is described twice", entry)
+                self.made.links[pair] = link
+
+    def _link(self, entry: Mapping[str, Any]) -> Link:
+        entry = self._like("links", entry)
+        _only(entry, "latency", "bytes_per_second", "through")
+        through = []
+        for name in entry.get("through", []):
+            if name not in self.wires:
+                raise _Invalid(f"a link goes through {name!r}, which is not among the wires", entry)
+            through.append(self.wires[name])
+        latency = _number(entry, "latency", 0.0)
+        if latency < 0:
+            raise _Invalid("a latency must be at least 0", entry)
+        return Link(latency, _positive(entry, "bytes_per_second"), tuple(through))
+
+    def _like(self, kind: str, entry: Mapping[str, Any], place: Any = None) -> _Entry:
+        """A copy of `entry` with what it says to be like filled in."""
+        mine = _copied(entry)
+        if "like" not in mine:
+            return mine
+        name = mine.pop("like")
+        local = self.found.get(kind)
+        known = local.get(name) if isinstance(local, dict) else None
+        other = known if known is not None else _library()[kind].get(name)
+        if other is None:
+            raise _Invalid(f"nothing among the {kind} is called {name!r}", place or entry)
+        full = self._like(kind, other)
+        full.update(mine)
+        full.line = mine.line or getattr(place, "line", 0)
+        full.pop("source", None)
+        return full
+
+
+def _copied(entry: Mapping[str, Any]) -> _Entry:
+    if not isinstance(entry, dict):
+        raise _Invalid(f"a mapping is expected, not {entry!r}")
+    made = _Entry(entry)
+    made.line = getattr(entry, "line", 0)
+    return made
+
+
+def _device(entry: _Entry, name: str, host: str = "", cores: float = 0.0) -> SimulatedDevice:
+    _only(entry, "flops", "bytes_per_second", "launch", "memory", "host", "cores")
+    for key in ("flops", "bytes_per_second"):
+        if key not in entry:
+            raise _Invalid(f"{name} needs {key!r}", entry)
+    speeds = Speeds(
+        _positive(entry, "flops"), _positive(entry, "bytes_per_second"), _number(entry, "launch", Speeds(1, 1).launch)
+    )
+    memory = _number(entry, "memory", 0.0)
+    if speeds.launch < 0 or memory < 0:
+        raise _Invalid(f"speeds and memory of {name} must be positive", entry)
+    kind = DeviceSpec.from_string(name).device_type or ""
+    return SimulatedDevice(name, kind, speeds, memory, str(entry.get("host", host)), _number(entry, "cores", cores))
+
+
+def _name(entry: _Entry, key: str, host: str = "") -> str:
+    if key not in entry:
+        raise _Invalid(f"{key!r} is missing", entry)
+    text = str(entry.pop(key))
+    try:
+        spec = DeviceSpec.from_string(host or HOST_PREFIX)
+        spec.merge_from(DeviceSpec.from_string(text))
+        return full_name(spec.to_string())
+    except ValueError as error:
+        raise _Invalid(str(error), entry) from error
+
+
+def _only(entry: Mapping[str, Any], *keys: str) -> None:
+    for key in entry:
+        if key not in keys:
+            raise _Invalid(f"unknown entry {key!r}: there are {', '.join(keys)}", entry)
+
+
+def _map(entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = entry.get(key) or {}
+    if not isinstance(found, dict):
+        raise _Invalid(f"{key!r} must be a mapping", entry)
+    return found
+
+
+def _list(entry: Mapping[str, Any], key: str) -> list[Any]:
+    found = entry.get(key) or []
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise _Invalid(f"{key!r} must be a list of mappings", entry)
+    return found
+
+
+def _number(entry: Mapping[str, Any], key: str, default: float) -> float:
+    try:
+        return float(entry.get(key, default))
+    except (TypeError, ValueError):
+        raise _Invalid(f"{key!r} must be a number, not {entry[key]!r}", entry) from None
+
+
+def _positive(entry: Mapping[str, Any], key: str) -> float:
+    """A rate; infinite if it is not there."""
+    found = _number(entry, key, INFINITE)
+    if not found > 0:
+        raise _Invalid(f"{key!r} must be positive, not {found:g}", entry)
+    return found
