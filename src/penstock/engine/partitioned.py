@@ -29,6 +29,7 @@ from penstock.runtime.deadlock import Entry, noted
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
+from penstock.runtime.waits_report import with_waits
 from penstock.runtime.workers import Workers
 
 
@@ -140,7 +141,7 @@ class PartitionedPlan(Plan):
         if not step.finished.is_set():
             step.wait()
         if step.error is not None:
-            raise step.error from step.error.__cause__
+            raise with_waits(step.error, rendezvous.reports) from step.error.__cause__
         if step.abandoned:
             raise Abandoned
         found: list[Any] = [None] * len(self.graph.fetches)

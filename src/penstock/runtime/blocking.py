@@ -11,6 +11,7 @@ from penstock.graph.node_kernel import NodeKernel, Pending
 from penstock.graph.step_graph import Node
 from penstock.runtime.inbox import Closing, Ended, Inbox, receive
 from penstock.runtime.observer import Observer
+from penstock.runtime.waits_report import awaited_by, wait_line, with_waits
 
 
 def ended(error: errors.OpError, action: str) -> errors.OpError:
@@ -26,17 +27,24 @@ def blocking(node: Node, kernel: NodeKernel, closing: Closing) -> NodeKernel:
     assert start is not None
 
     def wait(observer: Observer | None, inbox: Inbox, pending: Pending | None) -> Any:
+        lines: list[str] = []
+
+        def report() -> list[str]:
+            return [wait_line(node, awaited_by(pending))]
+
         try:
             deadline, check = None, None
             if observer is not None:
                 observer.rest()
                 deadline, check = observer.deadline, observer.check
-            return receive(inbox, lambda: [(node, pending)] if pending is not None else None, closing, deadline, check)
+            waits = [(node, pending)] if pending is not None else None
+            return receive(inbox, lambda: waits, closing, deadline, check, report)
         except errors.OpError as error:
             if pending is None:
                 raise
+            lines = report()  # before it is withdrawn
             if pending.withdraw():
-                raise ended(error, pending.action) from None
+                raise with_waits(ended(error, pending.action), lines) from None
             return _result(inbox)  # it was done at that moment, and what it has taken must not be lost
         except BaseException:
             if pending is not None:

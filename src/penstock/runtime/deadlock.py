@@ -17,6 +17,7 @@ from types import FrameType
 from penstock import errors
 from penstock.graph.node_kernel import Pending
 from penstock.graph.step_graph import Node
+from penstock.runtime.waits_report import wait_line
 from penstock.runtime.workers import _work
 
 Waits = tuple[Node, Pending]
@@ -104,7 +105,7 @@ def look() -> None:
 
 
 def _report(waits: list[Waits]) -> Callable[[], errors.FailedPreconditionError]:
-    lines = [f"  {node.name} = {node.op.name}{_line(node)} {pending}" for node, pending in waits]
+    lines = [f"  {wait_line(node, pending)}" for node, pending in waits]
     more = [f"  and {len(lines) - _MOST_SHOWN} more"] if len(lines) > _MOST_SHOWN else []
     text = "\n".join(
         [
@@ -114,11 +115,6 @@ def _report(waits: list[Waits]) -> Callable[[], errors.FailedPreconditionError]:
         ]
     )
     return lambda: errors.FailedPreconditionError(None, None, text)
-
-
-def _line(node: Node) -> str:
-    line = node.source.user_line if node.source is not None else ""
-    return f" (built at {line})" if line else ""
 
 
 # --- other threads --------------------------------------------------------------------------------------

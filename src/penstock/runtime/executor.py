@@ -46,6 +46,7 @@ from penstock.runtime.tokens import (
     dead_result,
     merge_index,
 )
+from penstock.runtime.waits_report import awaited_by, in_words, wait_line, with_waits
 
 _MOST_SHOWN = 20
 """The most units that an error shows."""
@@ -120,8 +121,12 @@ class Execution:
                 self._execute(unit, iteration, tokens)
             if rendezvous is not None and rendezvous.outgoing:
                 rendezvous.flush()
-        except BaseException:
+        except BaseException as error:
+            lines = self.waits() if isinstance(error, Abandoned | errors.DeadlineExceededError) else []
             self.withdraw()
+            if rendezvous is None:
+                raise with_waits(error, lines) from error.__cause__
+            rendezvous.reports += lines
             raise
         missing = [unit.name for unit in self._program.results if unit not in self._taken]
         if missing:
@@ -136,6 +141,22 @@ class Execution:
             _, pending = self._pending.popitem()
             if pending is not None:
                 pending.withdraw()
+
+    def waits(self) -> list[str]:
+        """What is under way, and what is to arrive: a line of text each."""
+        kernels = list(self._pending.items())
+        found = [
+            wait_line(unit.node, awaited_by(pending), iteration.where())
+            for (unit, iteration), pending in kernels
+            if unit.node is not None
+        ]
+        awaited = self._rendezvous.awaited(self) if self._rendezvous is not None else []
+        units = {unit.key: unit for unit in self._program.units if unit.kind == RECV} if awaited else {}
+        for key, tag in awaited:
+            node = units[key].node if key in units else None
+            if node is not None:
+                found.append(wait_line(node, f"waits for {key}", in_words(tag)))
+        return found
 
     def _stuck(self, why: str) -> errors.InternalError:
         """The error of a step that cannot continue although results are missing: what waits for what."""
@@ -379,7 +400,9 @@ class Execution:
         observer = self._observer
         deadline, check = (observer.deadline, observer.check) if observer is not None else (None, None)
         try:
-            found: tuple[Unit, Iteration, Any] = receive(self._done, self._waits, self._closing, deadline, check)
+            found: tuple[Unit, Iteration, Any] = receive(
+                self._done, self._waits, self._closing, deadline, check, self.waits
+            )
         except errors.OpError as error:
             for (unit, iteration), pending in self._pending.items():
                 if pending is not None:

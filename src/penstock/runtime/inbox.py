@@ -15,6 +15,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.runtime import deadlock
+from penstock.runtime.waits_report import Watchdog
 
 Inbox = queue.SimpleQueue[Any]
 _LOOK_S = 1.0
@@ -89,13 +90,15 @@ def receive(
     closing: Closing,
     deadline: float | None = None,
     check: Callable[[], None] | None = None,
+    report: Callable[[], Sequence[str]] = tuple,
 ) -> Any:
     """The next thing in `inbox`. Raises what ends the wait: CancelledError, DeadlineExceededError, or what is in an
     `Ended`. waits: for what, or None if something else is under way as well. check: raises when the deadline, by
-    `time.monotonic`, has passed."""
+    `time.monotonic`, has passed. report: what a line of the log says of a wait that takes long."""
     if not inbox.empty():
         return _opened(inbox.get())
     begin = time.perf_counter()
+    watchdog = Watchdog(report, begin)
     entry = deadlock.Entry(lambda error: inbox.put(Ended(error)), waits, deadline is not None or closing.others_serve)
     try:
         with deadlock.noted(entry), closing.telling(inbox):
@@ -107,6 +110,7 @@ def receive(
                     if check is not None:
                         check()
                     deadlock.look()
+                    watchdog.look(time.perf_counter())
                     continue
                 return _opened(found)
     finally:

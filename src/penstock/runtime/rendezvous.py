@@ -35,6 +35,9 @@ class Rendezvous:
         self._devices = devices
         self._waiting: dict[object, int] = {}
         self._told: list[Callable[[], None]] = []
+        self._left: dict[Key, tuple[Receiver, object]] = {}
+        self.reports: list[str] = []
+        """What devices waited for when the step failed."""
 
     outgoing: Collection[Any] = ()
     """What was sent to other processes and waits for `flush`: values that are ready together travel together."""
@@ -95,11 +98,18 @@ class Rendezvous:
         stuck = ended and all(missing[each] == number for each, number in self._waiting.items())
         return list(self._receivers) if stuck else []
 
+    def awaited(self, device: object) -> list[Key]:
+        """What a device waits for, or waited for when the step failed."""
+        with self._lock:
+            return [key for key, (_, each) in {**self._left, **self._receivers}.items() if each is device]
+
     def abandon(self) -> None:
         """The step has failed: end all waiting receivers, now and from now on."""
         with self._lock:
             self._failed = True
-            waiting, self._receivers = list(self._receivers.values()), {}
+            waiting = list(self._receivers.values())
+            self._left |= self._receivers
+            self._receivers = {}
             self._values.clear()
             told, self._told = self._told, []
         for receiver, _ in waiting:

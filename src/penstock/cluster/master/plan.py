@@ -30,6 +30,7 @@ from penstock.partition.recv_timing import RecvTiming
 from penstock.runtime.failures import node_error
 from penstock.runtime.observer import Observer
 from penstock.runtime.values import feed_converter
+from penstock.runtime.waits_report import waits_of, with_waits
 
 if TYPE_CHECKING:
     from penstock.cluster.master.master import Master
@@ -258,12 +259,15 @@ class Running:
         self._fail(error, None)
         assert self._error is not None
         deadline = time.monotonic() + _ENDING_S
+        waits = waits_of(error)
         while any(not share.task.is_here for share in self.pending):
             try:
-                share, _ = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+                share, result = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 break
             self.pending.pop(share, None)
+            waits += waits_of(result)
+        self._error = with_waits(self._error, waits)
         return self._error if isinstance(error, Exception) else error  # Ctrl-C stays what it is
 
     def _fail(self, error: BaseException, failed: Share | None) -> None:

@@ -26,6 +26,7 @@ from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned, Key
 from penstock.runtime.resources import ResourceManager
+from penstock.runtime.waits_report import with_waits
 
 _REMEMBERED = 4096
 """Ended steps whose late values are recognised one by one; older ones are by their number."""
@@ -106,7 +107,8 @@ class WorkerSession:
             except errors.FailedPreconditionError as error:
                 raise _located(error, self._here) from error.__cause__
             except Abandoned:
-                raise meeting.reason or errors.CancelledError(None, None, "The step was cancelled.") from None
+                reason = meeting.reason or errors.CancelledError(None, None, "The step was cancelled.")
+                raise with_waits(reason, meeting.reports) from None
         return found, [_trace(device, part) for device, part in observer.parts.items()] if observer and trace else []
 
     @contextlib.contextmanager
