@@ -19,7 +19,7 @@ _STATES = {TrialState.COMPLETE: api_pb2.STATUS_SUCCESS, TrialState.FAIL: api_pb2
 
 
 def describe(study: optuna.Study, folder: Path, metric: str) -> None:
-    """Write what the parameters and the metric are, in place of what was there: TensorBoard takes the first it reads."""
+    """Write what the parameters and the metric are, in place of what was there (TensorBoard takes the first)."""
     for path in folder.glob(f"*tfevents*{_SUFFIX}"):
         path.unlink()
     distributions: dict[str, BaseDistribution] = {}

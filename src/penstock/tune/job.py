@@ -23,7 +23,7 @@ class Job:
     """number: the trial's. folder: its own, which holds its log. values: of the parameters; None for an objective that
     chooses them itself. program: the words of its command line; empty for a function, whose pickle is `function`.
     metric, pattern: where values are found, if the program does not report them. memory: the most
-    bytes that it may allocate."""
+    bytes that it may allocate. place: the working directory, if there is such a one where the trial runs."""
 
     number: int
     folder: str
@@ -33,6 +33,7 @@ class Job:
     metric: str | None = None
     pattern: str | None = None
     memory: int | None = None
+    place: str = ""
 
     @property
     def log(self) -> Path:
@@ -69,6 +70,7 @@ class Told(Protocol):
     - {"do": "result", "value": 0.5}: what a function has returned
     - {"do": "failed", "why": "ValueError: …", "hopeless": false}: hopeless if all other trials will fail, too
     - {"do": "missing", "why": "it printed nothing that …"}: there are no values where they should be
+    - {"do": "lost", "why": "its Ray actor died: …"}: for no fault of its own; then it has not `ended`
     - {"do": "ended", "how": "ended with status 1"}: always the last; empty if nothing was wrong
     """
 

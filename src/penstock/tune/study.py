@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -144,6 +145,7 @@ class _Plan:
             metric=self.metric,
             pattern=self.pattern,
             memory=self.memory,
+            place=os.getcwd(),
         )
 
 

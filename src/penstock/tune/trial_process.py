@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import os
 import random
@@ -28,6 +29,8 @@ def live(job: Job, connection: socket.socket) -> NoReturn:
     channel = Connection(connection)
     reporting.connect(channel if job.metric is None and job.pattern is None else Deaf())
     os.environ[reporting.FOLDER] = job.folder
+    with contextlib.suppress(FileNotFoundError):
+        os.chdir(job.place)
     if job.memory is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (job.memory, job.memory))
     for seed in (random.seed, np.random.seed, torch.seed):  # after a fork, all have the nursery's

@@ -111,6 +111,8 @@ class Search:
                     self._hopeless = message["why"]
             case "missing":
                 running.missing = message["why"]
+            case "lost":
+                give_up(self._study, self._running.pop(number).trial, message["why"])
             case "ended":
                 self._ended(number, message["how"])
         return None

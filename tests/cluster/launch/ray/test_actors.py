@@ -15,8 +15,7 @@ import pytest
 import penstock as tf
 from penstock import errors
 from penstock.cluster.launch.cluster import Cluster
-from penstock.cluster.launch.plan import Plan, tasks_of
-from penstock.cluster.launch.ray import actors
+from penstock.cluster.launch.ray import connect
 from penstock.cluster.targets import resolve
 from penstock.cluster.wire.endpoint import Endpoint
 from penstock.cluster.wire.identity import Expect, Identity, new_incarnation
@@ -94,17 +93,17 @@ def _await_replacement(cluster: Cluster, index: int, pid: int) -> None:
 
 def test_no_ray_at_an_address_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", *actors._KEEPALIVE):
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", *connect._KEEPALIVE):
         monkeypatch.setenv(name, "")  # what is set is set back
     with pytest.raises(errors.UnavailableError, match=r"penstock\[cluster\]"):
-        actors._connect(Plan("name", tasks_of("worker=1"), on="ray"), None)
+        connect.connect("ray", 1.0, None)
 
 
 def test_a_ray_beyond_loopback_needs_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in actors._KEEPALIVE:
+    for name in connect._KEEPALIVE:
         monkeypatch.setenv(name, "")
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(errors.FailedPreconditionError, match=r"The Ray at 10\.0\.0\.1:6379 .* RAY_AUTH_TOKEN"):
-        actors._connect(Plan("name", tasks_of("worker=1"), on="10.0.0.1:6379"), None)
+        connect.connect("10.0.0.1:6379", 1.0, None)

@@ -11,18 +11,17 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from penstock import errors
 from penstock.cluster.launch.loop import Loop
 from penstock.cluster.launch.plan import Plan, TaskPlan
 from penstock.cluster.launch.ray.actor import TaskActor
+from penstock.cluster.launch.ray.connect import connect
 from penstock.cluster.launch.ray.folders import Folder
 from penstock.cluster.launch.ray.head import Head
 from penstock.cluster.launch.supervisor import Died, Event, Gone, Said, Started, Updated
-from penstock.cluster.spec import LOOPBACK, host_and_port
-from penstock.cluster.token import is_loopback
+from penstock.cluster.spec import LOOPBACK
 
 _POLL_S = 0.05
 _PING_S = 1.0
@@ -31,23 +30,6 @@ _STOP_S = 5.0
 _RESOURCES_S = 60.0
 _THREADS = 8
 _LONGEST_REASON = 500
-_OBJECT_STORE = 80 << 20
-"""Nothing goes through it. Ray's smallest is 75 MiB."""
-
-_KEEPALIVE = {
-    "RAY_grpc_client_keepalive_time_ms": "10000",
-    "RAY_grpc_client_keepalive_timeout_ms": "5000",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "1000000",  # then it ends the keeper, which must say what happened
-}
-_OWN = {"RAY_memory_monitor_refresh_ms": "0"}
-"""Of a Ray that shares the machine with the program: it must not end tasks because others take memory."""
-_TOKEN = "RAY_AUTH_TOKEN"
-_MODE = "RAY_AUTH_MODE"
-_NO_TOKEN = (
-    "The Ray at {address} is not on loopback, so it is used with Ray's token authentication, but there is no token: "
-    f"set {_TOKEN} to that Ray's, or {_MODE}=disabled if it has none and nobody else can reach it."
-)
 
 
 @dataclass
@@ -73,7 +55,7 @@ class Actors:
         self._own = plan.on == "ray"
         self._folder = Folder() if self._own else None
         try:
-            self._ray = _connect(plan, None if self._folder is None else str(self._folder.path))
+            self._ray = connect(plan.on, sum(_resources(task)["CPU"] for task in plan.tasks), self._folder)
         except BaseException:
             self._clean_up()
             raise
@@ -235,47 +217,6 @@ def _resources(task: TaskPlan) -> dict[str, float]:
     needs = task.needs
     wanted = {"CPU": needs.cpus or 1.0, "GPU": float(needs.gpus), "memory": float(needs.memory or 0)}
     return {name: amount for name, amount in wanted.items() if amount}
-
-
-def _connect(plan: Plan, folder: str | None) -> Any:
-    try:
-        own = plan.on == "ray"
-        settings = {**_KEEPALIVE, **(_OWN if own else {})}
-        os.environ.update({name: value for name, value in settings.items() if name not in os.environ})
-        beyond = not own and plan.on != "auto" and not is_loopback(host_and_port(plan.on.removeprefix("ray://"))[0])
-        if beyond and _MODE not in os.environ and not _has_token():
-            raise errors.FailedPreconditionError(None, None, _NO_TOKEN.format(address=plan.on))
-        if own or beyond:  # Ray listens on all interfaces, and runs what anyone sends it
-            os.environ.setdefault(_MODE, "token")
-        if own and os.environ[_MODE] == "token":
-            os.environ.setdefault(_TOKEN, secrets.token_hex(32))
-        import ray
-    except ImportError:
-        raise errors.UnavailableError(
-            None, None, f"on={plan.on!r} needs Ray: pip install 'penstock[cluster]'."
-        ) from None
-    common = {"namespace": "penstock", "log_to_driver": False}
-    try:
-        if own:
-            ray.init(
-                **common,
-                num_cpus=max(1, round(sum(_resources(task)["CPU"] for task in plan.tasks) + 0.5)),
-                object_store_memory=_OBJECT_STORE,
-                include_dashboard=False,
-                _node_ip_address=LOOPBACK,
-                _temp_dir=folder,
-            )
-        else:
-            ray.init(plan.on, **common)
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise errors.UnavailableError(None, None, f"There is no Ray at {plan.on!r}: {error}") from None
-    return ray
-
-
-def _has_token() -> bool:
-    """Where Ray looks for one."""
-    named = os.environ.get(_TOKEN) or os.environ.get(f"{_TOKEN}_PATH")
-    return bool(named) or (Path.home() / ".ray" / "auth_token").exists()
 
 
 def _reason(error: Exception) -> str:
