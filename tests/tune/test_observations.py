@@ -132,6 +132,10 @@ def test_costs_are_those_of_complete_trials_in_seconds_or_as_they_say() -> None:
         {"state": TrialState.FAIL},
         {"value": 1.0, "seconds": 0.0},
         {"value": math.inf, "seconds": 2.0},
+        {"value": 1.0, "seconds": 3.0, "user_attrs": {COST: "much"}},
+        {"value": 1.0, "user_attrs": {COST: math.inf}},
+        {"value": 1.0, "user_attrs": {COST: math.nan}},
+        {"value": 1.0, "user_attrs": {COST: -1}},
     )
-    np.testing.assert_allclose(found.costly[:, 0], [0, 0.1, 0.5])
-    np.testing.assert_allclose(np.exp(found.log_costs), [4, 20, 2])
+    np.testing.assert_allclose(found.costly[:, 0], [0, 0.1, 0.5, 0.6])
+    np.testing.assert_allclose(np.exp(found.log_costs), [4, 20, 2, 3])

@@ -64,7 +64,7 @@ def observe(
         elif finite and (value := _value(trial, sign, worst)) is not None:
             points.append(point)
             values.append(min(max(value, best), worst))
-        if trial.state is TrialState.COMPLETE and (cost := _cost(trial)) > 0:
+        if trial.state is TrialState.COMPLETE and 0 < (cost := _cost(trial)) < math.inf:
             costly.append(point)
             log_costs.append(math.log(cost))
     return Observations(
@@ -93,8 +93,9 @@ def _value(trial: FrozenTrial, sign: float, worst: float) -> float | None:
 
 
 def _cost(trial: FrozenTrial) -> float:
-    if COST in trial.user_attrs:
-        return float(trial.user_attrs[COST])
+    said = trial.user_attrs.get(COST)
+    if isinstance(said, float | int):  # a user may have meant something else by it
+        return float(said)
     return trial.duration.total_seconds() if trial.duration is not None else 0.0
 
 
