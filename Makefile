@@ -43,9 +43,11 @@ COMPILED := analysis client cluster/contract cluster/test_steps.py codegen/pytho
 	data_flow datasets devices distribute engine estimator feature_column gradients keras layers ops partition passes placement rnn \
 	runtime saved_model session summary system/test_conformance.py train training_loop
 UNCOMPILED := data_flow/test_queue_interleavings.py training_loop/test_kills.py
+OF_COMPILED = -m "" $(UNCOMPILED:%=--ignore tests/%) $(COMPILED:%=tests/%) $(ARGS)
 
 test-compiled: $(READY)
-	PENSTOCK_COMPILE=on $(BIN)/python -m pytest -m "" $(UNCOMPILED:%=--ignore tests/%) $(COMPILED:%=tests/%) $(ARGS)
+	PENSTOCK_COMPILE=on PENSTOCK_ONLY_COMPILE=1 $(BIN)/python -m pytest $(OF_COMPILED)
+	PENSTOCK_COMPILE=on $(BIN)/python -m pytest $(PROCESSES) $(OF_COMPILED)
 
 chaos: $(READY)
 	$(BIN)/python -m tests.cluster.chaos.run $(ARGS)

@@ -60,6 +60,8 @@ def _uncompiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     alone = not hasattr(session.config, "workerinput")  # pytest-xdist's processes are told their tests one by one
     in_child = alone and os.environ["PENSTOCK_COMPILE"] == "on" and ahead.note_ahead(session)
+    if "PENSTOCK_ONLY_COMPILE" in os.environ and not in_child:
+        session.items = []  # another command runs the tests, in several processes
     try:
         return (yield)
     finally:
