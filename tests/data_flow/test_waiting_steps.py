@@ -40,7 +40,7 @@ class InThread:
         self._thread.start()
 
     def result(self) -> Any:
-        self._thread.join(60)
+        self._thread.join(80)
         assert not self._thread.is_alive(), "it does not end"
         return self.found
 

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from penstock.runtime import inbox, workers
 
-_LONGEST_S = 5.0
+_LONGEST_S = 15.0
 _POLL_S = 0.005
 _PACKAGE = str(Path(__file__).parent.parent)
 _ending = False
