@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from penstock import errors
 from penstock.graph.step_graph import Node
+from penstock.runtime.waits_report import HEADING
 from penstock.tensor.dtypes import as_dtype
 
 _KINDS: list[tuple[type[BaseException], type[errors.OpError]]] = [
@@ -54,7 +55,8 @@ _UNFORESEEN = (
 
 def node_error(error: BaseException, node: Node, inputs: list[Any], where: str = "") -> errors.OpError:
     """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the matching kind."""
-    message = _in_our_words(str(error).split("\nException raised from")[0], inputs)
+    said, heading, waits = str(error).partition(HEADING)
+    message = _in_our_words(said.split("\nException raised from")[0], inputs)
     if isinstance(error, errors.OpError):
         kind: Any = type(error)
         if error.op is not None:
@@ -83,7 +85,7 @@ def node_error(error: BaseException, node: Node, inputs: list[Any], where: str =
     if source is not None and source._original_op is not None:
         original = source._original_op
         lines.append(f"  in the gradient of {original.name}, built at {original.user_line}")
-    found = kind(source.node_def if source is not None else None, source, "\n".join(lines))
+    found = kind(source.node_def if source is not None else None, source, "\n".join(lines) + heading + waits)
     found.__cause__ = error if not isinstance(error, errors.OpError) else error.__cause__
     return found
 

@@ -14,7 +14,7 @@ from penstock.graph.node_kernel import Pending
 from penstock.graph.step_graph import Node
 
 _LOG = logging.getLogger(__name__)
-_HEADING = "\nWhat waited then:\n"
+HEADING = "\nWhat waited then:\n"
 _MOST_SHOWN = 20
 
 
@@ -42,7 +42,7 @@ def with_waits(error: BaseException, lines: Iterable[str]) -> BaseException:
     more = [line for line in dict.fromkeys(lines) if line not in waits_of(error)]
     if not isinstance(error, errors.DeadlineExceededError) or not more:
         return error
-    text = error.message + ("" if _HEADING in error.message else _HEADING.rstrip("\n"))
+    text = error.message + ("" if HEADING in error.message else HEADING.rstrip("\n"))
     shown = [f"\n  {line}" for line in more[:_MOST_SHOWN]]
     shown += [f"\n  and {len(more) - _MOST_SHOWN} more"] if len(more) > _MOST_SHOWN else []
     found = type(error)(error.node_def, error.op, text + "".join(shown))
@@ -52,7 +52,7 @@ def with_waits(error: BaseException, lines: Iterable[str]) -> BaseException:
 
 def waits_of(error: BaseException) -> list[str]:
     """The lines that an error carries."""
-    _, found, lines = str(getattr(error, "message", "")).partition(_HEADING)
+    _, found, lines = str(getattr(error, "message", "")).partition(HEADING)
     return [line.strip() for line in lines.splitlines()] if found else []
 
 
