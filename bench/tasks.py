@@ -272,7 +272,9 @@ def main() -> None:
     text = f"{describe_machine()}.\n\n{report(results)}"
     print(text)
     if args.out:
-        args.out.write_text(f"# Steps over tasks\n\n`python -m bench.tasks`: {(__doc__ or '').strip()}\n\n{text}")
+        others = args.out.read_text().split("\n# ")[1:] if args.out.exists() else []
+        mine = f"# Steps over tasks\n\n`python -m bench.tasks`: {(__doc__ or '').strip()}\n\n{text}"
+        args.out.write_text("\n# ".join([mine, *others]))
 
 
 if __name__ == "__main__":

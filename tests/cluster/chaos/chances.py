@@ -76,6 +76,8 @@ def _order(dice: random.Random, number: int, moment: str, trigger: Trigger, cast
     match do:
         case "kill":
             return Order(number, trigger, do, dice.choice(cast.victims), after_s=after)
+        case "node":
+            return Order(number, trigger, do, dice.choice(TASKS), after_s=after)
         case "stop":
             return Order(number, trigger, do, dice.choice(cast.victims), after_s=after, for_s=dice.uniform(0.1, 4))
         case "part":

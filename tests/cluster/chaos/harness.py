@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -13,9 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import penstock as tf
+from penstock.cluster.spec import full_name
 from tests.cluster.chaos.chances import CLIENT, DEAD_S
+from tests.cluster.chaos.injected import node_of
 from tests.cluster.chaos.program import DEADLINE_S, INTERVAL
 from tests.cluster.chaos.stage import RECOVERS_S, Broken, Log, Stage, surroundings
+from tests.cluster.launch.ray.nodes import Nodes, several_nodes
 
 TOO_LONG_S = DEADLINE_S + 5.0
 TASKS = "worker=2,ps=2"
@@ -38,6 +42,7 @@ class Run(Stage):
     steps_seen: dict[int, str] = field(default_factory=dict)
     ended: bool = False
     pids: dict[str, int] = field(default_factory=dict)
+    nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
         self._log = Log(self.folder / "log")
@@ -68,6 +73,8 @@ class Run(Stage):
                 self._next_client()
         for line in self._log.lines():
             self._hear(line)
+        if self.nodes is not None:
+            self.nodes.replace_lost()
 
     def _hear(self, line: str) -> None:
         match = re.fullmatch(r"(\d+\.\d+) (\w+) ?(.*)", line)
@@ -110,7 +117,10 @@ class Run(Stage):
     def all_run(self) -> dict[str, int]:
         assert self.client is not None
         self.cluster.wait(RECOVERS_S)
-        return {task.task: task.pid for task in self.cluster.tasks} | {CLIENT: self.client.pid}
+        pids = {task.task: task.pid for task in self.cluster.tasks}
+        if self.nodes is not None:
+            pids |= {node_of(task.task): self.nodes.raylet_of(task) for task in self.cluster.tasks}
+        return {**pids, CLIENT: self.client.pid}
 
     def end(self) -> None:
         """Let the program end, as it does by itself."""
@@ -118,6 +128,20 @@ class Run(Stage):
         for _ in self.wait_until("ended"):
             if self.ended:
                 break
+
+    def lose_head(self) -> None:
+        """Kill Ray's head, and then a task that nobody can replace: the program must end, and say why."""
+        assert self.nodes is not None and self.client is not None
+        victim = self.all_run()[full_name("ps:0")]
+        self.nodes.kill_head()
+        os.kill(victim, signal.SIGKILL)
+        try:
+            status = self.client.wait(RECOVERS_S)
+        except subprocess.TimeoutExpired:
+            raise Broken("without Ray's head, the program does not end") from None
+        self.ended = True
+        if status != 1 or "FailedPreconditionError: Ray's head" not in self._log.last(8000):
+            raise Broken(f"without Ray's head, the program ended with status {status}")
 
     def close(self) -> None:
         for process in filter(None, (self.client, self.spare)):
@@ -131,25 +155,32 @@ class Run(Stage):
         with contextlib.suppress(ProcessLookupError):
             self.client.send_signal(signal.SIGUSR1)  # writes where its threads are
             time.sleep(0.5)
-        tasks = "\n".join(f"--- {task}\n{self.cluster.logs(task.task)[-2000:]}" for task in self.cluster.tasks)
+        tasks = ""
+        with contextlib.suppress(tf.errors.OpError):  # the cluster may be what is lost
+            tasks = "\n".join(f"--- {task}\n{self.cluster.logs(task.task)[-2000:]}" for task in self.cluster.tasks)
         return f"The program wrote:\n{self._log.last(8000)}\n{tasks}"
 
 
 @contextlib.contextmanager
 def running(folder: Path, steps: int, expected: dict[int, str] | None = None, on: str = "processes") -> Iterator[Run]:
     """A cluster on which the program trains for at most `steps` steps. `expected`: what the variables are after each.
+    on: also "nodes", a Ray with a node for each task, whose head is lost in the end.
 
     Raises Broken, with the last that all have said.
     """
-    with (
-        surroundings(folder) as mark,
-        tf.cluster.start(TASKS, on=on, dead_s=DEAD_S, progress=lambda tasks: None) as cluster,
-    ):
-        run = Run(mark, cluster, steps, expected)
+    with contextlib.ExitStack() as stack:
+        mark = stack.enter_context(surroundings(folder))
+        nodes = stack.enter_context(several_nodes(5)) if on == "nodes" else None
+        on = on if nodes is None else nodes.address
+        start = tf.cluster.start(TASKS, on=on, dead_s=DEAD_S, progress=lambda tasks: None)
+        run = Run(mark, stack.enter_context(start), steps, expected, nodes=nodes)
         try:
             run.begin()
             yield run
-            run.end()
+            if nodes is None:
+                run.end()
+            else:
+                run.lose_head()
         except (Broken, tf.errors.OpError) as error:
             raise Broken(f"{error}\n{run.state()}") from error
         finally:

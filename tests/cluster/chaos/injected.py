@@ -44,9 +44,9 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Order:
-    """do: "kill" or "stop" the process `victim` after `after_s`; "part" all connections between `victim` and `other`
-    for `for_s`; or "delay" (by `for_s`), "drop", "repeat" or "cut" the message of the trigger. follows: the number of
-    another one that must have been carried out."""
+    """do: "kill" or "stop" the process `victim` after `after_s`, or kill the "node" of Ray that it runs on, with it;
+    "part" all connections between `victim` and `other` for `for_s`; or "delay" (by `for_s`), "drop", "repeat" or "cut"
+    the message of the trigger. follows: the number of another one that must have been carried out."""
 
     number: int
     trigger: Trigger
@@ -57,6 +57,11 @@ class Order:
     for_s: float = 0.0
     follows: int | None = None
     pids: dict[str, int] = field(default_factory=dict)
+
+
+def node_of(task: str) -> str:
+    """The name of the process that stands for the node of Ray on which the task runs."""
+    return f"node of {task}"
 
 
 def to_json(orders: list[Order]) -> str:
@@ -139,8 +144,8 @@ class _Injected:
 
 def _carry_out(order: Order) -> Fault | None:
     match order.do:
-        case "kill" | "stop":
-            number = signal.SIGKILL if order.do == "kill" else signal.SIGSTOP
+        case "kill" | "stop" | "node":
+            number = signal.SIGSTOP if order.do == "stop" else signal.SIGKILL
             if order.after_s:
                 threading.Timer(order.after_s, _signal, (order, number)).start()
             else:
@@ -159,6 +164,8 @@ def _carry_out(order: Order) -> Fault | None:
 
 
 def _signal(order: Order, number: int) -> None:
+    victims = [order.victim] if order.do != "node" else [node_of(order.victim), order.victim]
     with contextlib.suppress(ProcessLookupError):
-        os.kill(order.pids[order.victim], number)
+        for victim in victims:
+            os.kill(order.pids[victim], number)
         time.sleep(0.02)  # it takes a moment, before which this message must not be sent

@@ -1,8 +1,8 @@
 """The long chaos test: `make chaos ARGS="--faults 300"`, or `--seed N` for the faults that a seed stands for.
 
 `--program` chooses what trains: "graph", one client with a graph over all tasks; "ray", the same on actors of Ray;
-"async" and "sync", programs that are started once for each task. With `--outcomes FILE`, what is in there already is
-reported, too.
+"nodes", on a Ray of several nodes, which are killed, too, in the end with Ray's head; "async" and "sync", programs that
+are started once for each task. With `--outcomes FILE`, what is in there already is reported, too.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.chaos.between_run import CASTS, running_between
-from tests.cluster.chaos.chances import Cast, draw
+from tests.cluster.chaos.chances import KINDS, Cast, draw
 from tests.cluster.chaos.harness import running
 from tests.cluster.chaos.stage import Broken, Outcome, Stage
 
 STEPS = 3000
 ROUND = 20
 """Faults of one seed."""
-PROGRAMS = ("graph", "ray", "async", "sync")
+PROGRAMS = ("graph", "ray", "nodes", "async", "sync")
+_OF_RAY = Cast(kinds=(*KINDS, "node", "node"))
 
 
 def reference(folder: Path, steps: int) -> dict[int, str]:
@@ -55,7 +56,7 @@ def suffer(
 ) -> None:
     """Faults of a seed, one after another, while one client trains."""
     with running(folder, len(expected), expected, on) as run:
-        _draw_all(run, seed, outcomes, faults)
+        _draw_all(run, seed, outcomes, faults, _OF_RAY if on == "nodes" else None)
 
 
 def suffer_between(folder: Path, mode: str, seed: int, outcomes: list[Outcome], faults: int = ROUND) -> None:
@@ -126,7 +127,7 @@ def _one(program: str, folder: Path, steps: int, kept: Path | None) -> Callable[
     if kept is not None:
         kept.write_text(json.dumps(expected))
     print(f"{len(expected)} steps without a fault", flush=True)
-    on = "ray" if program == "ray" else "processes"
+    on = "processes" if program == "graph" else program
     return lambda seed, outcomes: suffer(folder / f"{seed}", seed, expected, outcomes, on=on)
 
 

@@ -24,3 +24,13 @@ def test_training_through_faults_ends_as_if_there_had_been_none(
     outcomes: list[Outcome] = []
     suffer(tmp_path / "run", seed, expected, outcomes, faults)
     assert sum(outcome.faults for outcome in outcomes) >= faults / 2
+
+
+@pytest.mark.slow
+def test_training_outlives_nodes_of_ray_and_says_when_its_head_is_gone(
+    expected: dict[int, str], tmp_path: Path
+) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed (pip install 'penstock[cluster]')")
+    outcomes: list[Outcome] = []
+    suffer(tmp_path / "run", 3, expected, outcomes, 3, on="nodes")
+    assert sum(outcome.faults for outcome in outcomes) >= 2

@@ -45,7 +45,7 @@ def test_what_is_told_to_a_handler_that_needs_it_ends_the_connection(monkeypatch
     def no_memory(size: int) -> Any:
         raise MemoryError
 
-    with two({"tell": Handler(lambda peer, value: None)}, BYTES) as peer:
+    with two({"tell": Handler(lambda peer, value: None, inline=True)}, BYTES) as peer:
         monkeypatch.setattr(frames, "fresh_memory", no_memory)
         peer.tell("tell", torch.zeros(SMALL))
         with pytest.raises(errors.UnavailableError):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,51 +15,11 @@ import penstock as tf
 from penstock import errors
 from penstock.cluster.launch.cluster import Cluster, Task
 from penstock.cluster.launch.ray.folders import Folder, remove_left
+from tests.cluster.launch.ray.nodes import Nodes, several_nodes
 
 pytest.importorskip("ray", reason="Ray is not installed (pip install 'penstock[cluster]')")
 
-QUICK = {
-    "RAY_AUTH_MODE": "disabled",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_health_check_initial_delay_ms": "0",
-    "RAY_health_check_period_ms": "300",
-    "RAY_health_check_timeout_ms": "1000",
-    "RAY_health_check_failure_threshold": "3",
-}
 LOST = (errors.UnavailableError, errors.AbortedError)
-
-
-class Nodes:
-    """A Ray whose nodes have room for one task each. All are of this machine."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster as RayCluster
-
-        self._options: Any = {"include_dashboard": False, "object_store_memory": 80 << 20}
-        self._ray = RayCluster(initialize_head=True, head_node_args={**self._options, "num_cpus": 0})
-        self.address = self._ray.address
-        for _ in range(3):
-            self.add()
-
-    def add(self) -> None:
-        self._ray.add_node(**self._options, num_cpus=1)
-
-    def kill_raylet_of(self, task: Task) -> None:
-        """As a machine that is cut off from Ray: what runs there does not know yet (nor later: nobody reaps it)."""
-        raylet = _parent(task.pid)
-        assert raylet in [self._pid(node, "raylet") for node in self._ray.worker_nodes]
-        os.kill(raylet, signal.SIGKILL)
-
-    def kill_head(self) -> None:
-        os.kill(self._pid(self._ray.head_node, "gcs_server"), signal.SIGKILL)
-
-    def close(self) -> None:
-        for node in [*self._ray.worker_nodes, self._ray.head_node]:
-            with contextlib.suppress(Exception):
-                node.kill_all_processes(check_alive=False, allow_graceful=False)
-
-    def _pid(self, node: Any, kind: str) -> int:
-        return int(node.all_processes[kind][0].process.pid)
 
 
 @pytest.fixture(autouse=True)
@@ -71,20 +29,13 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes]:
-    for name, value in QUICK.items():
-        monkeypatch.setenv(name, value)
-    started = Nodes()
-    yield started
-    started.close()
+def nodes() -> Iterator[Nodes]:
+    with several_nodes(3) as started:
+        yield started
 
 
 def _start(on: str) -> Cluster:
     return tf.cluster.start("worker=1,ps=1", "of-nodes", on=on, dead_s=3.0, timeout=60, progress=lambda tasks: None)
-
-
-def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _await(holds: Callable[[], bool], seconds: float) -> None:
