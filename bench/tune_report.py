@@ -70,14 +70,14 @@ def losses_table(objective: Objective, results: Results, trials: int, grid: Sequ
 
 
 def costs_table(results: Results, trials: int) -> str:
-    """What EI and EI per second spend until they reach the target, and how far they are after spending as much."""
+    """What EI and EI per second spend until they reach the target, and how far both are when the latter has."""
     lines = []
     for objective in OBJECTIVES.values():
         pair = [results.get(Group(objective.name, search, 1), {}) for search in (EI, PER_SECOND)]
         seeds = sorted(pair[0].keys() & pair[1].keys())
         if not seeds:
             continue
-        budget = float(np.median([sum(pair[1][seed].costs) for seed in seeds]))
+        budget = float(np.median([pair[1][seed].cost_to(objective.target) for seed in seeds]))
         for name, courses in zip((EI, PER_SECOND), pair, strict=True):
             chosen = [courses[seed] for seed in seeds]
             lines.append(
@@ -86,11 +86,11 @@ def costs_table(results: Results, trials: int) -> str:
                     name,
                     quartiles((course.cost_to(objective.target) for course in chosen), _cost),
                     quartiles((course.best_at_cost(budget) for course in chosen), "{:.4f}".format)
-                    + f" at {budget:.0f}",
+                    + f" at {_cost(budget)}",
                     quartiles((sum(course.costs) for course in chosen), _cost),
                 ]
             )
-    heads = ["objective", "search", "cost until the target", "best loss at the same cost", f"cost of {trials} trials"]
+    heads = ["objective", "search", "cost until the target", "best loss at one cost", f"cost of {trials} trials"]
     return table(heads, lines)
 
 
