@@ -11,12 +11,12 @@ import numpy as np
 Built = tuple[Any, dict[Any, np.ndarray]]
 
 
-def _train(tf: Any, loss: Any) -> Any:
+def train_on(tf: Any, loss: Any) -> Any:
     variables = tf.trainable_variables()
     return tf.group(*(v.assign_sub(0.01 * g) for v, g in zip(variables, tf.gradients(loss, variables), strict=True)))
 
 
-def _weight(tf: Any, *shape: int) -> Any:
+def weight(tf: Any, *shape: int) -> Any:
     return tf.Variable(np.random.RandomState(len(shape)).uniform(-0.1, 0.1, shape).astype(np.float32))
 
 
@@ -28,10 +28,10 @@ def mlp(tf: Any) -> Built:
         with tf.name_scope(f"part{tower}"):
             h = x
             for width in (512, 512, 256):
-                h = tf.nn.relu(tf.matmul(h, _weight(tf, h.shape.as_list()[1], width)))
+                h = tf.nn.relu(tf.matmul(h, weight(tf, h.shape.as_list()[1], width)))
             towers.append(h)
-    y = tf.matmul(tf.concat(towers, 1), _weight(tf, 512, 10))
-    return _train(tf, tf.reduce_mean(tf.square(y))), {x: np.ones((128, 784), np.float32)}
+    y = tf.matmul(tf.concat(towers, 1), weight(tf, 512, 10))
+    return train_on(tf, tf.reduce_mean(tf.square(y))), {x: np.ones((128, 784), np.float32)}
 
 
 def conv_net(tf: Any) -> Built:
@@ -42,11 +42,11 @@ def conv_net(tf: Any) -> Built:
         with tf.name_scope(f"part{group}"):
             h = x
             for channels in (16, 32):
-                h = tf.nn.conv2d(h, _weight(tf, 3, 3, h.shape.as_list()[3], channels), [1, 1, 1, 1], "SAME")
+                h = tf.nn.conv2d(h, weight(tf, 3, 3, h.shape.as_list()[3], channels), [1, 1, 1, 1], "SAME")
                 h = tf.nn.max_pool(tf.nn.relu(h), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
             groups.append(tf.reshape(h, [16, -1]))
-    y = tf.matmul(tf.concat(groups, 1), _weight(tf, 4096, 10))
-    return _train(tf, tf.reduce_mean(tf.square(y))), {x: np.ones((16, 32, 32, 3), np.float32)}
+    y = tf.matmul(tf.concat(groups, 1), weight(tf, 4096, 10))
+    return train_on(tf, tf.reduce_mean(tf.square(y))), {x: np.ones((16, 32, 32, 3), np.float32)}
 
 
 def lstm(tf: Any) -> Built:
@@ -56,7 +56,7 @@ def lstm(tf: Any) -> Built:
     for layer in range(2):
         with tf.name_scope(f"part{layer}"):
             size = 256
-            kernel = _weight(tf, inputs[0].shape.as_list()[1] + size, 4 * size)
+            kernel = weight(tf, inputs[0].shape.as_list()[1] + size, 4 * size)
             h = c = tf.zeros([32, size])
             outputs = []
             for step in inputs:
@@ -65,7 +65,7 @@ def lstm(tf: Any) -> Built:
                 h = tf.sigmoid(o) * tf.tanh(c)
                 outputs.append(h)
             inputs = outputs
-    return _train(tf, tf.reduce_mean(tf.square(inputs[-1]))), {x: np.ones((32, 10, 64), np.float32)}
+    return train_on(tf, tf.reduce_mean(tf.square(inputs[-1]))), {x: np.ones((32, 10, 64), np.float32)}
 
 
 def layered(tf: Any) -> Built:

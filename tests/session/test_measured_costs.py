@@ -58,3 +58,26 @@ def test_waiting_for_a_queue_is_not_work_but_seen_in_a_trace() -> None:
         node = next(n for n in metadata.step_stats.dev_stats[0].node_stats if n.node_name == "taken")
         assert node.all_end_rel_micros > 40_000
         assert measured(session, "taken") < 0.025
+
+
+def test_what_runs_is_what_is_simulated() -> None:
+    """Element-wise nodes are compiled to one, as in a session, and are not launched one by one."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [64, 64])
+        y = x
+        for _ in range(10):
+            y = tf.tanh(y) + 1.0
+        timeline = tf.placement.simulate_step(y, [x])
+        assert len(timeline.runs) == 1
+
+
+def test_a_step_is_predicted_where_its_session_placed_it() -> None:
+    with tf.Graph().as_default(), tf.Session(config=two_devices()) as session:
+        x = tf.placeholder(tf.float32, [4])
+        with tf.device("/cpu:0"):
+            late = tf.py_func(slowly, [x], tf.float32)
+        with tf.device("/cpu:1"):
+            later = tf.py_func(slowly, [late], tf.float32)
+        timeline = tf.placement.predict_step(session, later, {x: np.ones(4)}, steps=4)
+        assert 0.1 < timeline.seconds < 0.15
+        assert [run.device for run in timeline.runs if run.end - run.start > 0.01] == [0, 1]

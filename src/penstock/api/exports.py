@@ -1265,7 +1265,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.placement.simulator": "simulate",
         "penstock.placement.strategies": "best_of one_device_each register_strategy",
         "penstock.placement.timeline": "Timeline",
-        "penstock.session.simulation": "compare_strategies simulate_step step_choice",
+        "penstock.session.simulation": "compare_strategies predict_step simulate_step step_choice",
     },
     "penstock.python_io": {
         "penstock.records.writer": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",

@@ -7,7 +7,7 @@ segment compiled. Running it is one function call. `partitioned.py` has steps on
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -101,6 +101,10 @@ class Plan:
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Runs one step: from fed values to fetched ones, in the order of the plan's graph."""
         raise NotImplementedError
+
+    def simulated(self, passes: Collection[str]) -> StepGraph:
+        """What all devices together run, without transfers, if each runs `passes` on its part."""
+        return self.graph
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
         """Runs one step with `observer(node)` called before each node, for tracing, deadlines and cancellation."""

@@ -17,11 +17,12 @@ from penstock.placement.strategies import one_device_each as one_device_each
 from penstock.placement.strategies import register_strategy as register_strategy
 from penstock.placement.timeline import Timeline as Timeline
 from penstock.session.simulation import compare_strategies as compare_strategies
+from penstock.session.simulation import predict_step as predict_step
 from penstock.session.simulation import simulate_step as simulate_step
 from penstock.session.simulation import step_choice as step_choice
 
 __all__ = [
     "compress_transfers", "lower_bound", "Choice", "configure", "CostModel", "known_machines", "greedy", "Hardware",
     "Link", "Wire", "Host", "SimulatedDevice", "simulate", "best_of", "one_device_each", "register_strategy",
-    "Timeline", "compare_strategies", "simulate_step", "step_choice"
+    "Timeline", "compare_strategies", "predict_step", "simulate_step", "step_choice"
 ]

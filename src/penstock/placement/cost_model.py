@@ -44,13 +44,18 @@ class CostModel(Sizes):
         if is_free(node.op):
             return 0.0
         outputs = [Edge(node, port) for port in range(len(node.dtypes))]
-        if node.op.flops_fn is not None:
-            flops = node.op.flops_fn(node, [self.dims(e) for e in node.inputs], [self.dims(e) for e in outputs])
-        else:
-            flops = 0.0
         traffic = 0.0 if node.op.aliases else sum(map(self.bytes, (*node.inputs, *outputs)))
         speeds = device.speeds
-        return speeds.launch + max(flops / speeds.flops, traffic / speeds.bytes_per_second)
+        return speeds.launch + max(self.flops(node) / speeds.flops, traffic / speeds.bytes_per_second)
+
+    def flops(self, node: Node) -> float:
+        """Multiplications and additions, as far as they are counted: of a node that stands for several, theirs."""
+        if "body" in node.attrs:
+            return sum(map(self.flops, node.attrs["body"].nodes))
+        if node.op.flops_fn is None:
+            return 0.0
+        outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+        return node.op.flops_fn(node, [self.dims(e) for e in node.inputs], [self.dims(e) for e in outputs])
 
     # --- measurements ---------------------------------------------------------------------------------
 

@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
+from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 from penstock.devices.device import Device
+from penstock.engine.pipeline import BEFORE_PLACING, DEFAULT, prepare_part
+from penstock.engine.plan import Plan
 from penstock.export import export
+from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.scopes import get_default_graph
+from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
+from penstock.passes.see_updates import see_updates
 from penstock.placement.choice import Choice, Strategy
 from penstock.placement.constraints import find_groups
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import make_choice
+from penstock.placement.problem import make_problem
 from penstock.placement.simulator import simulate
 from penstock.placement.strategies import strategy_named
 from penstock.placement.timeline import Timeline
 from penstock.session.collection import no_collection
 from penstock.session.fetches import FetchPlan
+from penstock.session.measured_links import with_measured_links
+from penstock.session.session import BaseSession
 
 
 @export("placement.step_choice")
 @no_collection()
 def step_choice(
-    fetches: Any, feeds: Iterable[Any], hardware: Hardware, costs: CostModel | None = None, graph: Any = None
+    fetches: Any,
+    feeds: Iterable[Any],
+    hardware: Hardware,
+    costs: CostModel | None = None,
+    graph: Any = None,
+    optimise: bool = False,
 ) -> Choice:
-    """The step for `fetches` and fed tensors `feeds` as strategies see it, on `hardware`."""
-    graph = graph or get_default_graph()
+    """The step for `fetches` and fed tensors `feeds` as strategies see it, on `hardware`.
+
+    optimise: after the passes that sessions run before placing; otherwise its nodes are those of the client's graph.
+    """
+    graph, costs = graph or get_default_graph(), costs or CostModel()
     wanted = FetchPlan(graph, fetches)
     step = prune([graph.as_graph_element(feed) for feed in feeds], wanted.tensors, wanted.targets)
+    if optimise:
+        step, memory = see_updates(step), PlannedMemory(costs)
+        for name, transform in BEFORE_PLACING.items():
+            if name in DEFAULT:
+                step = transform(step, memory)
     groups = find_groups(step, [_device(d) for d in hardware.devices], soft=False)
-    return make_choice(step, groups, costs or CostModel(), hardware)
+    return make_choice(step, groups, costs, hardware)
+
+
+def _simulated(choice: Choice, placement: Sequence[int], costs: CostModel) -> Timeline:
+    """How the step runs there after the passes that sessions run when nodes have been placed."""
+    names = choice.problem.hardware.names
+    instead = {}
+    for node, device in zip(choice.problem.nodes, placement, strict=True):
+        made = instead[node] = copy(node)
+        made.device = names[device]
+    graph = prepare_part(rewritten(choice.problem.graph, instead), DEFAULT)
+    numbers = {name: d for d, name in enumerate(names)}
+    return simulate(make_problem(graph, choice.problem.hardware, costs), [numbers[node.device] for node in graph.nodes])
 
 
 @export("placement.simulate_step")
@@ -51,9 +86,37 @@ def simulate_step(
     fetches, feeds: as for Session.run, feeds without values. hardware: by default this machine's devices; see
     placement/hardware.py for hypothetical ones. Paper 3.2.1.
     """
-    choice = step_choice(fetches, feeds, hardware or _this_machine(), costs, graph)
+    costs = costs or CostModel()
+    choice = step_choice(fetches, feeds, hardware or _this_machine(), costs, graph, optimise=True)
     decide = strategy_named(strategy) if isinstance(strategy, str) else strategy
-    return simulate(choice.problem, decide(choice))
+    return _simulated(choice, decide(choice), costs)
+
+
+@export("placement.predict_step")
+def predict_step(
+    session: BaseSession, fetches: Any, feed_dict: dict[Any, Any] | None = None, steps: int = 16
+) -> Timeline:
+    """How a step of `session` runs, where it is placed already, by the simulator: `.seconds` is to be compared with
+    what it takes.
+
+    The costs of nodes and the latencies of links are those of `steps` traced steps, which are run here. Compiling goes
+    on in the background of the first steps: call this, and measure, after it has ended.
+    """
+    options = RunOptions(trace_level=RunOptions.HARDWARE_TRACE)
+    traces = [RunMetadata() for _ in range(steps)]
+    for trace in traces:
+        session.run(fetches, feed_dict, options, trace)
+    plan: Any = session._runner(fetches, feed_dict)[0]
+    if feed_dict and not isinstance(plan, Plan):
+        plan = plan.choose(list(feed_dict.values()))
+    given = session._options
+    with no_collection():
+        graph = plan.simulated(given.passes)
+        problem = make_problem(graph, given.hardware or Hardware.of(list(given.devices)), given.costs)
+        numbers = {name: d for d, name in enumerate(problem.hardware.names)}
+        placement = [numbers.get(node.device, 0) for node in graph.nodes]
+        problem = replace(problem, hardware=with_measured_links(problem, placement, traces))
+        return simulate(problem, placement)
 
 
 @export("placement.compare_strategies")
@@ -67,11 +130,12 @@ def compare_strategies(
     graph: Any = None,
 ) -> str:
     """A table of the simulator's predictions for each strategy."""
-    choice = step_choice(fetches, feeds, hardware or _this_machine(), costs, graph)
+    costs = costs or CostModel()
+    choice = step_choice(fetches, feeds, hardware or _this_machine(), costs, graph, optimise=True)
     lines = [f"{'strategy':<14}{'ms':>10}{'transfers':>11}{'MB sent':>9}  peak MB of each device"]
     for name in strategies:
-        t = simulate(choice.problem, strategy_named(name)(choice))
-        sent = sum(choice.problem.value_bytes[x.value] for x in t.transfers if x.value >= 0) / 1e6
+        t = _simulated(choice, strategy_named(name)(choice), costs)
+        sent = sum(t.problem.value_bytes[x.value] for x in t.transfers if x.value >= 0) / 1e6
         peaks = " ".join(f"{peak / 1e6:.2f}" for peak in t.peak)
         lines.append(f"{name:<14}{t.seconds * 1e3:>10.3f}{len(t.transfers):>11}{sent:>9.2f}  {peaks}")
     return "\n".join(lines)

@@ -8,8 +8,8 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,11 +20,12 @@ from penstock.cluster.ship import Named, ShippedPart, check_travels, pack
 from penstock.cluster.worker.messages import MEMORY, NODES, WHOLE, DeviceTrace, Timeout, Traced
 from penstock.cluster.worker.parts import task_of
 from penstock.engine.partitioned import settle_devices, timed
-from penstock.engine.pipeline import StepOptions
+from penstock.engine.pipeline import StepOptions, prepare_part
 from penstock.engine.plan import Plan
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.partition.join import join
 from penstock.partition.partition import Partition, partition
 from penstock.partition.recv_timing import RecvTiming
 from penstock.runtime.failures import node_error
@@ -75,6 +76,7 @@ class ClusterPlan(Plan):
         self._register()
         for share in shares:
             share.parts = []
+        self._parts = parts
 
     waits_for_client = False
     """Whether the client feeds and fetches while a step runs."""
@@ -116,6 +118,9 @@ class ClusterPlan(Plan):
             answers.wait()
             for task, digest, _, _ in constants:
                 task.constants.use(self.number, digest, None)
+
+    def simulated(self, passes: Collection[str]) -> StepGraph:
+        return join(replace(part, graph=prepare_part(part.graph, passes)) for part in self._parts)
 
     # --- what it says about itself ------------------------------------------------------------------------
 
