@@ -40,8 +40,8 @@ class Allocations(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
         given = _storages((args, kwargs))
-        for pointer, storage in _storages(found).items():
-            if pointer not in given:  # neither a view nor an argument that is written to
+        for key, storage in _storages(found).items():
+            if key not in given:  # neither a view nor an argument that is written to
                 self._add(storage)
         return found
 
@@ -60,6 +60,6 @@ class Allocations(TorchDispatchMode):
 
 
 def _storages(value: Any) -> dict[int, Any]:
-    """The memory of all tensors in a nest of values, by address."""
+    """The memory of all tensors in a nest of values, by what is the same for all views of it."""
     storages = (leaf.untyped_storage() for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
-    return {storage.data_ptr(): storage for storage in storages}
+    return {storage._cdata: storage for storage in storages}

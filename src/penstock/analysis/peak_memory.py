@@ -17,9 +17,11 @@ from typing import Any
 from penstock.analysis.guards import Unstructured
 from penstock.analysis.hazards import Hazards, find_hazards, is_state
 from penstock.analysis.in_place import InPlace
+from penstock.analysis.loop_memory import held_by_loops
 from penstock.analysis.schedule import make_schedule
 from penstock.analysis.sizes import Sizes
 from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.node_kernel import Memory
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
@@ -31,8 +33,8 @@ _NOTHING: Mapping[Node, Any] = MappingProxyType({})
 class StepMemory:
     """Bytes. `peaks`: the peak of the step's values on each device. `state`: its variables.
 
-    `exact`: all shapes are known and there are no loops. Otherwise unknown dimensions count as in `Sizes`, and loops as
-    one iteration.
+    `exact`: all shapes are known and there are no loops outside regions. Otherwise unknown dimensions count as in
+    `Sizes`, and of loops the most that their stacks hold, or one iteration if it is not known how many there are.
     """
 
     peaks: Mapping[str, int]
@@ -117,22 +119,21 @@ def predict_memory(
     hazards: Hazards,
     in_place: Mapping[Node, InPlace],
     sizes: Sizes,
-    bodies: Mapping[Node, StepMemory] = _NOTHING,
+    inside: Mapping[Node, Memory] = _NOTHING,
 ) -> StepMemory:
     """The memory of a step whose nodes run in `order`, with each value freed after its last use.
 
-    Excludes what kernels allocate internally and what stacks hold. A cluster counts as compiled; until then its
-    members' values come on top. `bodies`: the memory of the nodes of each region, an upper bound for its compiled
-    function.
+    Clusters and regions count as compiled; until then their members' values
+    come on top. `inside`: what kernels take while they run, besides their inputs and results.
     """
-    return _Prediction(graph, list(order), hazards, in_place, sizes, bodies).result()
+    return _Prediction(graph, list(order), hazards, in_place, sizes, inside).result()
 
 
 def predict_planned(
     graph: StepGraph,
     kernels: Mapping[Node, Any],
     sizes: Sizes,
-    bodies: Mapping[Node, StepMemory] = _NOTHING,
+    inside: Mapping[Node, Memory] = _NOTHING,
     into_variables: bool = True,
 ) -> StepMemory:
     """The memory of `graph` if a plan is made from it unchanged (engine/plan.py).
@@ -144,8 +145,8 @@ def predict_planned(
         with contextlib.suppress(Unstructured):
             found = make_schedule(graph, kernels, into_variables)
             order = dict.fromkeys(node for node, _ in found.order)
-            return predict_memory(graph, order, found.hazards, found.in_place, sizes, bodies)
-    return predict_memory(graph, graph.nodes, find_hazards(graph, None), {}, sizes, bodies)
+            return predict_memory(graph, order, found.hazards, found.in_place, sizes, inside)
+    return predict_memory(graph, graph.nodes, find_hazards(graph, None), {}, sizes, inside)
 
 
 class _Prediction:
@@ -156,10 +157,10 @@ class _Prediction:
         hazards: Hazards,
         in_place: Mapping[Node, InPlace],
         sizes: Sizes,
-        bodies: Mapping[Node, StepMemory],
+        inside: Mapping[Node, Memory],
     ) -> None:
         self._graph, self._order, self._hazards = graph, order, hazards
-        self._sizes, self._bodies = sizes, bodies
+        self._sizes, self._inside = sizes, inside
         self._owners = Owners(order, hazards.reads, in_place)
         self._copied: dict[Node, list[int]] = {}
         for node, index in hazards.reads:
@@ -177,8 +178,12 @@ class _Prediction:
         state = sum(map(self._sizes.state_bytes, self._graph.nodes))
         known = all(shape.is_fully_defined() for node in self._graph.nodes for shape in node.shapes)
         loops = any(node.op.name in BACK for node in self._graph.nodes)
-        exact = known and not loops and all(body.exact for body in self._bodies.values())
-        return StepMemory({device: int(peak) for device, peak in self._peaks().items()}, int(state), exact)
+        exact = known and not loops and all(memory.exact for memory in self._inside.values())
+        peaks = self._peaks()
+        if loops:
+            for device, held in held_by_loops(self._graph, self._owners.shown, self._sizes).items():
+                peaks[device] = peaks.get(device, 0.0) + held
+        return StepMemory({device: int(peak) for device, peak in peaks.items()}, int(state), exact)
 
     def _peaks(self) -> dict[str, float]:
         frees: dict[int, list[Edge]] = {}
@@ -188,7 +193,7 @@ class _Prediction:
         peaks = dict(now)
         for i, node in enumerate(self._order):
             size = sum(map(self._bytes, self._owners.made[node]))
-            most = now[node.device] + size - self._taken_over(i, node) + self._briefly(node, size)
+            most = now[node.device] + size - self._taken_over(i, node) + self._briefly(node)
             peaks[node.device] = max(peaks[node.device], most)
             now[node.device] += size
             for edge in frees.get(i, ()):
@@ -207,10 +212,10 @@ class _Prediction:
             return 0.0  # it is on the host
         return self._sizes.bytes(edge)
 
-    def _briefly(self, node: Node, made: float) -> float:
-        """The bytes that are used only while the node runs, besides the `made` ones of its results."""
-        if node in self._bodies:
-            return max(0.0, self._bodies[node].peak - made)
+    def _briefly(self, node: Node) -> float:
+        """The bytes that are used only while the node runs, besides those of its results."""
+        if node in self._inside:
+            return self._inside[node].bytes
         if node.op.name == "_ProductSum":  # which copies its matrices one after another
             return sum(map(self._sizes.bytes, node.inputs))
         copied = () if node.op.aliases else self._copied.get(node, ())

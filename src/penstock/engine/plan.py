@@ -44,7 +44,7 @@ from penstock.runtime.side_by_side import use_threads
 from penstock.runtime.tokens import DataflowProgram
 
 if TYPE_CHECKING:
-    from penstock.engine.pipeline import Passed
+    from penstock.engine.remedies import Passed
 
 
 def executor_choice() -> str:
@@ -151,7 +151,7 @@ class StructuredPlan(Plan):
     def summary(self) -> str:
         schedule = self._lowered.schedule
         order = dict.fromkeys(node for node, _ in schedule.order)
-        memory = _memory_of(self.graph, order, schedule.hazards, schedule.in_place)
+        memory = _memory_of(self.graph, order, schedule.hazards, schedule.in_place, self._kernels)
         return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -211,7 +211,7 @@ class DataflowPlan(Plan):
         return self._program.text()
 
     def summary(self) -> str:
-        memory = _memory_of(self.graph, self.graph.nodes, self._hazards, {})
+        memory = _memory_of(self.graph, self.graph.nodes, self._hazards, {}, self._kernels)
         return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -243,11 +243,15 @@ class DataflowPlan(Plan):
 
 
 def _memory_of(
-    graph: StepGraph, order: Iterable[Node], hazards: Hazards, in_place: Mapping[Node, InPlace]
+    graph: StepGraph,
+    order: Iterable[Node],
+    hazards: Hazards,
+    in_place: Mapping[Node, InPlace],
+    kernels: Mapping[Node, Any],
 ) -> StepMemory:
     """The memory of a plan, or a lower bound if sizes are not known before the step."""
     least = Sizes(unknown_dim=1)
-    return predict_memory(graph, order, hazards, in_place, least, PlannedMemory(least).bodies(graph.nodes))
+    return predict_memory(graph, order, hazards, in_place, least, PlannedMemory(least).inside(graph.nodes, kernels))
 
 
 def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Exception:

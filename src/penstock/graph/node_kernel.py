@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class Pending(Protocol):
@@ -19,6 +19,13 @@ class Pending(Protocol):
         """Cancel it: it has consumed nothing, and `done` is not called. Returns False if `done` has been or will be
         called."""
         ...
+
+
+class Memory(NamedTuple):
+    """Bytes. `exact`: neither shapes nor numbers of iterations had to be guessed."""
+
+    bytes: int
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +52,8 @@ class NodeKernel:
     donating: Callable[[tuple[int, ...]], NodeKernel] | None = None
     """`donating(inputs)`: the kernel that may write its results over these inputs, which are not needed after a
     call."""
+    memory: Callable[[], Memory | None] | None = None
+    """The memory that a call takes while it runs, besides its inputs and results; None if that is not known."""
     settled: Callable[[], bool] | None = None
     """Whether what runs for the shapes seen so far is final."""
 

@@ -16,19 +16,20 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from penstock.analysis.hazards import is_state
 from penstock.devices.device import Device
-from penstock.graph.node_kernel import NodeKernel, abilities
+from penstock.graph.node_kernel import abilities
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import only_launches
-from penstock.runtime.kernels import SessionState, make_kernel
-from penstock.runtime.resources import ResourceManager, VariableState
+from penstock.runtime.resources import VariableState
+from penstock.runtime.stand_ins import StandInCall
+from penstock.tensor.dtypes import DType
+from penstock.tensor.shapes import TensorShape
 
 _LOG = logging.getLogger("penstock")
 MODES = ("auto", "off")
@@ -118,38 +119,22 @@ def _runs_without_contents(node: Node, kernels: Mapping[Node, Any], kernel_type:
     It is run on torch's "meta" device, whose tensors have no contents, so that looking at contents fails. Its results
     must also be such tensors, and variables must keep their buffers.
     """
-    meta = torch.device("meta")
-    states: dict[VariableState, Any] = {}
 
-    def stand_in(edge: Edge) -> Any:
+    def declared(edge: Edge) -> tuple[DType, TensorShape]:
         kernel = kernels.get(edge.node)
         held = kernel.value if isinstance(kernel, Bound) else None
-        dtype, shape = edge.dtype.base_dtype, edge.node.shapes[edge.port]
         if isinstance(held, VariableState):
-            dtype, shape = held.dtype, held.shape
-        if dtype.torch is None or not shape.is_fully_defined():
-            raise TypeError(f"no tensor is a {dtype.name} of shape {shape}")
-        value = torch.empty(cast("list[int]", shape.as_list()), dtype=dtype.torch, device=meta)
-        if not is_state(edge):
-            return value
-        state = VariableState(edge.name, dtype, shape)
-        state.value = states[state] = value
-        return state
+            return held.dtype, held.shape
+        return edge.dtype.base_dtype, edge.node.shapes[edge.port]
 
     try:
-        with torch.inference_mode():
-            kernel = make_kernel(node, kernel_type, meta, SessionState(ResourceManager()))
-            inputs = [
-                [stand_in(e) for e in edges] if is_list else stand_in(edges[0])
-                for _, is_list, edges in node.grouped_inputs()
-            ]
-            with _NothingFromTheHost():
-                found = kernel.call(*inputs) if isinstance(kernel, NodeKernel) else ()
+        call = StandInCall(node, kernel_type, torch.device("meta"), declared)
+        with _NothingFromTheHost():
+            results = call.run()
     except Exception:  # any error: it does more than launch, or its shapes are unknown
         return False
-    results = found if isinstance(found, tuple) else (found,) * len(node.dtypes)
     launched = all(isinstance(r, VariableState) or (isinstance(r, torch.Tensor) and r.is_meta) for r in results)
-    return launched and all(state.value is value for state, value in states.items())
+    return launched and all(state.value is value for state, value in call.states.items())
 
 
 # --- running --------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ class Written:
 
     It takes the addresses of `constants` and of the buffers of `variables` in one table, and those of inputs and
     outputs, with `sizes` in bytes. `memory`: bytes that it needs while it runs, the first `cleared` of which must be
-    zero. `growing_arrays`: offsets of stacks and arrays in it. `long`: whether it may take long enough to release
+    zero. `growing_arrays`: offsets of stacks and arrays in it,
+    `grown`: the bytes of their elements, if known. `long`: whether it may take long enough to release
     Python's lock.
     """
 
@@ -44,6 +45,7 @@ class Written:
     memory: int
     cleared: int
     growing_arrays: list[int]
+    grown: int | None
     sizes: list[int]
     long: bool
 
@@ -55,7 +57,7 @@ class RegionFunction(CFunction):
     parameters: tuple[str, ...] = _PARAMETERS
     _constants: list[np.ndarray] = field(default_factory=list)
     _variables: dict[Node, int] = field(default_factory=dict)
-    _structs: dict[tuple[Node, bytes | None], int] = field(default_factory=dict)
+    _structs: dict[Holder, int] = field(default_factory=dict)
 
     def given(self, index: int, edge: Edge) -> Value:
         """Returns the input or output with this index."""
@@ -83,7 +85,7 @@ class RegionFunction(CFunction):
 
     def struct(self, holder: Holder) -> str:
         """The address of a stack or an array."""
-        number = self._structs.setdefault((holder.maker, holder.source), len(self._structs))
+        number = self._structs.setdefault(holder, len(self._structs))
         return self.pointer(f"NAME_h{number}", "struct holder", f"(NAME_arena + {_HEADER + _STRUCT * number})")
 
     def written(self, body: StepGraph, loops: bool) -> Written:
@@ -96,7 +98,10 @@ class RegionFunction(CFunction):
         edges = [*(Edge(feed, 0) for feed in body.feeds), *body.fetches]
         sizes = [math.prod(shape_of(edge)) * BYTES[c_type(edge)] for edge in edges]
         long = loops or work(body.nodes) > LONG
-        return Written(self.text(), self._constants, list(self._variables), memory, cleared, offsets, sizes, long)
+        held = [holder.memory for holder in self._structs]
+        grown = None if None in held else sum(size for size in held if size is not None)
+        variables = list(self._variables)
+        return Written(self.text(), self._constants, variables, memory, cleared, offsets, grown, sizes, long)
 
 
 def work(nodes: Iterable[Node]) -> float:

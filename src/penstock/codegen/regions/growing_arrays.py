@@ -10,10 +10,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from penstock.analysis.frames import find_frames
+from penstock.analysis.trips import Trips
 from penstock.emit.expressions import C_TYPES
 from penstock.emit.site import Shape, Value, known_sizes, local
 from penstock.emit.tools import block, loop
-from penstock.graph.step_graph import Edge, Node
+from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.tensor.dtypes import DType, resource
 from penstock.tensor.shapes import TensorShape
 
@@ -36,7 +38,7 @@ _C = r"""
 struct holder {
   char *data;
   u8 *marks;
-  i64 count, capacity, bytes, most;
+  i64 count, capacity, bytes, most, expected;
   u8 made, closed, dynamic, once, adds, zeros, alike;
 };
 enum { WRITTEN = 1, TAKEN = 2 };
@@ -47,7 +49,8 @@ APART void holder_clear(struct holder *h) {
 }
 APART int holder_grow(struct holder *h, i64 count) {
   if (count > h->capacity) {
-    const i64 capacity = count > 2 * h->capacity ? count : 2 * h->capacity;
+    i64 capacity = count > 2 * h->capacity ? count : 2 * h->capacity;
+    if (count <= h->expected) capacity = h->expected;
     char *const data = realloc(h->data, capacity * h->bytes);
     if (data) h->data = data;
     u8 *const marks = realloc(h->marks, capacity);
@@ -114,17 +117,26 @@ def growing_array_source() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A stack or an array: the node that makes it, the array it belongs to (for gradients), and its elements."""
+    """A stack or an array: the node that makes it, the array it belongs to (for gradients), and its elements.
+
+    `count`: how many there are at most, if that is known.
+    """
 
     maker: Node
     source: bytes | None
     dtype: DType
     shape: Shape
+    count: int | None
 
     @property
     def nbytes(self) -> int:
         """The bytes of one element."""
         return math.prod((*self.shape, self.dtype.size))
+
+    @property
+    def memory(self) -> int | None:
+        """The bytes of all elements and their marks."""
+        return None if self.count is None else self.count * (self.nbytes + 1)
 
 
 class GrowingArrays:
@@ -136,6 +148,8 @@ class GrowingArrays:
         self.known: dict[Node, tuple[DType, Shape]] = {}
         """The makers whose elements all have the same known dtype and shape."""
         listed = list(nodes)
+        self._frames = find_frames(StepGraph(listed, [], []))[1]
+        self._trips = Trips(self._frames)
         shapes: dict[Node, set[tuple[DType, Shape | None]]] = {}
         for node in listed:
             makers = {maker for edge in node.inputs if edge.dtype == resource and (maker := maker_of(edge)) is not None}
@@ -159,7 +173,16 @@ class GrowingArrays:
         """What a handle of one of `known` refers to."""
         maker = maker_of(edge)
         assert maker is not None
-        return Holder(maker, _source_of(edge), *self.known[maker])
+        return Holder(maker, _source_of(edge), *self.known[maker], self._count(maker))
+
+    def _count(self, maker: Node) -> int | None:
+        """How many elements a stack or an array gets."""
+        if maker.op.name == "StackV2":
+            pushing = [self._frames[node] for node in self.users[maker] if node.op.name == "StackPushV2"]
+            pushes = [self._trips.in_all(frame, self._frames[maker]) for frame in pushing]
+            return None if None in pushes else sum(n for n in pushes if n is not None)
+        size = None if maker.attrs["dynamic_size"] else self._trips.number(maker.inputs[0])
+        return None if size is None else int(size)
 
 
 def _indexes(node: Node) -> bool:
@@ -213,7 +236,8 @@ def write(node: Node, holder: Holder, own: str, others: list[str], inputs: list[
     ctype, size = C_TYPES[holder.dtype], math.prod(holder.shape)
     match node.op.name:
         case "StackV2":
-            return f"holder_clear({own}); {own}->bytes = {holder.nbytes}; {own}->most = *{x[0]};"
+            expected = f"{own}->expected = {holder.count or 0};"
+            return f"holder_clear({own}); {own}->bytes = {holder.nbytes}; {own}->most = *{x[0]}; {expected}"
         case "StackPushV2":
             return f"if (stack_push({own}, {x[1]})) FAIL();"
         case "StackPopV2":

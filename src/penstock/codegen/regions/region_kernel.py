@@ -25,7 +25,7 @@ from penstock.codegen.regions.region_source import region_source
 from penstock.codegen.regions.rehearsal import RegionRehearsal, contents, first_call
 from penstock.codegen.regions.writer import Unwritable, write_step
 from penstock.emit.registry import emitter_of
-from penstock.graph.node_kernel import NodeKernel
+from penstock.graph.node_kernel import Memory, NodeKernel
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.observer import Observer
@@ -47,6 +47,7 @@ def _kernel(region: Region) -> NodeKernel:
         observed=region.observed,
         source=lambda: region.members.source,
         with_arrays=lambda inputs, outputs: _kernel(region.with_arrays(inputs, outputs)),
+        memory=region.memory,
     )
 
 
@@ -158,6 +159,14 @@ class Region:
         adds = [n for n in schedule.in_place if (emitter := emitter_of(n.op.name)) is not None and emitter.adds]
         sums = {n: merge for n in adds if (merge := schedule.in_place[n].variable) is not None}
         return write_step(self.body, schedule.statements, schedule.hazards, sums)
+
+    def memory(self) -> Memory | None:
+        """The memory of the compiled function."""
+        try:
+            written = self._write()
+        except Unwritable:
+            return None
+        return Memory(written.memory + (written.grown or 0), exact=written.grown is not None)
 
     def use(self, written: Written, function: Function) -> None:
         """Call `function` from now on; alongside the members until it is trusted."""
