@@ -1,32 +1,128 @@
-"""The peak resident memory of a process from some moment on."""
+"""The memory of training steps with each of Penstock's remedies: measured, as `Session.explain` says it, and what they
+cost in time.
+
+A row is a model (bench/memory_models.py). Each entry has the peak that malloc saw in a step (bench/malloc_peak.py), in
+brackets the predicted one, and how long a step takes beside one without remedies (the medians of steps in turns).
+Steps are compiled, unless PENSTOCK_COMPILE says otherwise. Swapping to the host is left out: here it is the host.
+
+`--models` chooses by parts of names; `--out FILE` writes the table there too.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import resource
+import argparse
+import json
+import os
+import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
+
+from bench.machine import describe_machine
+from bench.malloc_peak import counting, peak_of
+from bench.memory_models import MODELS
+
+REMEDIES = {
+    "none": "NO_MEM_OPT",
+    "order": "SCHEDULING_HEURISTICS",
+    "recompute": "RECOMPUTATION_HEURISTICS",
+    "all": "HEURISTICS",
+}
+WARM, ROUNDS = 6, 9
+"""Steps before measuring, in which compiled functions are compared with kernels, and steps that are timed."""
 
 
-class PeakMemory:
-    """The high-water mark, less the memory resident when this object is created.
+def measure(model: str, remedies: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
+    """For each remedy the measured and the predicted bytes, the seconds of a step, and the loss after all steps."""
+    import penstock as tf
 
-    Linux can reset the mark to the current size. Elsewhere an earlier mark remains, so a lower peak reads as zero.
-    """
+    steps, found = {}, {}
+    for name in remedies:
+        config = tf.ConfigProto()
+        config.graph_options.rewrite_options.memory_optimization = getattr(tf.RewriterConfig, REMEDIES[name])
+        with tf.Graph().as_default() as graph:
+            graph.seed = 1
+            loss, feeds = MODELS[model]()
+            train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+            session = tf.Session(config=config)
+            session.run(tf.global_variables_initializer())
+            step = session.make_callable([loss, train], list(feeds))
+            given = list(feeds.values())
+            steps[name] = run = lambda step=step, given=given: step(*given)[0]
+            for _ in range(WARM):
+                run()
+            found[name] = {
+                "measured": peak_of(run),
+                "predicted": predicted(session.explain([loss, train], list(feeds))),
+            }
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(rounds):
+        for name, run in steps.items():
+            start = time.perf_counter()
+            found[name]["loss"] = float(run())
+            times[name].append(time.perf_counter() - start)
+    for name, each in times.items():
+        found[name]["seconds"] = median(each)
+    return found
 
-    def __init__(self) -> None:
-        with contextlib.suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")
-        self._start = high_water_mib()
 
-    def mib(self) -> float:
-        return high_water_mib() - self._start
+def predicted(explained: str) -> float:
+    """The bytes in the second line of `Session.explain`."""
+    number, unit = explained.splitlines()[1].split(" at once")[0].split()[-2:]
+    return float(number) * {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
 
 
-def high_water_mib() -> float:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 2**10  # from KiB
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, KiB elsewhere
+def measured_apart(
+    model: str, remedies: Sequence[str] = tuple(REMEDIES), rounds: int = ROUNDS
+) -> dict[str, dict[str, float]]:
+    """`measure` in a process whose memory is counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = counting(Path(folder))
+        environment.setdefault("PENSTOCK_COMPILE", "on")
+        command = [sys.executable, "-m", "bench.memory", "--measure", model, str(rounds), *remedies]
+        result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, dict[str, float]] = json.loads(result.stdout.splitlines()[-1])
+    return found
+
+
+def row(model: str, found: dict[str, dict[str, float]]) -> str:
+    entries = []
+    for name, each in found.items():
+        text = f"{each['measured'] / 1e6:.1f} ({each['predicted'] / 1e6:.3g})"
+        if name != "none":
+            text += f", {each['seconds'] / found['none']['seconds']:.2f}x"
+        entries.append(text)
+    return f"| {model} | {' | '.join(entries)} |"
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="*", default=[""])
+    parser.add_argument("--out")
+    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    if options.measure:
+        model, rounds, *remedies = options.measure
+        print(json.dumps(measure(model, remedies, int(rounds))))
+        return
+    lines = [
+        f"{describe_machine()}; PENSTOCK_COMPILE={os.environ.get('PENSTOCK_COMPILE', 'on')}. MB of a step, in brackets "
+        "as predicted; time beside a step without remedies.",
+        "",
+        f"| model | {' | '.join(REMEDIES)} |",
+        "|---" * (len(REMEDIES) + 1) + "|",
+    ]
+    print("\n".join(lines), flush=True)
+    for model in MODELS:
+        if any(part in model for part in options.models):
+            lines.append(row(model, measured_apart(model)))
+            print(lines[-1], flush=True)
+    if options.out:
+        Path(options.out).write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

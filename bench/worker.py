@@ -19,8 +19,8 @@ from collections.abc import Callable
 from types import ModuleType
 
 from bench.frameworks import FRAMEWORKS, Framework, Step, import_framework
+from bench.high_water import PeakMemory
 from bench.machine import OtherWork
-from bench.memory import PeakMemory
 from bench.results import Failure, Result, Stage, to_json
 from bench.workloads import load
 

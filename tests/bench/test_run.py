@@ -15,7 +15,7 @@ import torch
 
 from bench import run, worker
 from bench.frameworks import FRAMEWORKS
-from bench.memory import PeakMemory
+from bench.high_water import PeakMemory
 from bench.neighbours import neighbours
 from bench.report import Report
 from bench.results import Failure, Result
