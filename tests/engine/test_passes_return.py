@@ -14,12 +14,16 @@ import penstock as tf
 from penstock.analysis.state_order import order_state
 from penstock.devices.device import Device
 from penstock.engine.partitioned import settle_devices
-from penstock.engine.pipeline import AFTER_PLACING, BEFORE_PLACING
+from penstock.engine.pipeline import AFTER_PLACING, BEFORE_PLACING, REMEDIES
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.partition.partition import partition
+from penstock.passes.accumulate import accumulate_sums
+from penstock.passes.order_for_memory import order_for_memory
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
+from penstock.passes.recompute import recomputations
 from penstock.passes.see_updates import see_updates
+from penstock.passes.swap_to_host import swap_to_host
 from penstock.placement.cost_model import CostModel
 from penstock.placement.place import place
 from tests.engine.graphs import Program, build, programs
@@ -63,6 +67,17 @@ def _run_all(graph: StepGraph) -> None:
     for name, transform in BEFORE_PLACING.items():
         graph = watched.run(name, lambda g, t=transform: t(g, memory), graph)  # type: ignore[misc]
     placed = watched.run("place", lambda g: place(g, devices[:1]), graph)
+    sizes = memory.sizes
+    remedies: dict[str, Callable[[StepGraph], Any]] = {
+        "accumulate_sums": lambda g: accumulate_sums(g, sizes),
+        "recompute_for_gradients": lambda g: [*recomputations(g, sizes)][-1:],
+        "swap_to_host": lambda g: swap_to_host(g, sizes, 0.0),
+        "order_for_memory": lambda g: order_for_memory(g, sizes),
+    }
+    assert [*remedies] == [*REMEDIES]
+    for name, remedy in remedies.items():
+        found = watched.run(name, remedy, placed)
+        placed = found if isinstance(found, StepGraph) else found[0] if found else placed
     for name, transform in AFTER_PLACING.items():
         placed = watched.run(name, lambda g, t=transform: t(g, memory), placed)  # type: ignore[misc]
     graph = watched.run("place on two", lambda g: place(g, devices, strategy=_in_turn), graph)

@@ -11,12 +11,15 @@ import pytest
 import torch
 
 import penstock as tf
+from penstock.analysis.sizes import Sizes
 from penstock.devices.device import Device
 from penstock.engine.plan import make_plan
 from penstock.graph.step_graph import StepGraph
+from penstock.passes.order_for_memory import order_for_memory
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
-from penstock.passes.save_memory import order_for_memory, recompute_for_gradients, swap_to_host
+from penstock.passes.recompute import recomputations
+from penstock.passes.swap_to_host import swap_to_host
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager
 from tests.allocator import allocated
@@ -74,7 +77,7 @@ def test_an_order_that_frees_early_is_found() -> None:
     large = [tf.exp(x * float(i)) for i in range(8)]
     small = [tf.reduce_sum(y) for y in large]  # built after all the large ones
     graph = _step(x, [tf.add_n(small)])
-    ordered = order_for_memory(graph)
+    ordered = order_for_memory(graph, Sizes())
     assert predicted_peak(graph) >= 8 * BYTES
     assert predicted_peak(ordered) < 2 * BYTES
     assert sorted(n.name for n in ordered.nodes) == sorted(n.name for n in graph.nodes)
@@ -112,7 +115,7 @@ def test_reads_and_writes_of_a_variable_keep_their_order() -> None:
 def test_cheap_values_are_computed_again_instead_of_being_kept() -> None:
     x, grads, _ = _deep()
     graph = _step(x, grads)
-    found = recompute_for_gradients(graph)
+    found = next(recomputations(graph, Sizes()))
     assert predicted_peak(found) < 0.7 * predicted_peak(graph)
     products = [sum(n.op.name == "MatMul" for n in g.nodes) for g in (graph, found)]
     assert products[0] == products[1]
@@ -129,7 +132,7 @@ def test_large_values_wait_on_the_host_where_gradients_need_them_late() -> None:
     x, grads, _ = _deep()
     graph = _on("/job:localhost/replica:0/task:0/device:GPU:0", _step(x, grads))
     before, text = predicted_peak(graph), graph.text()
-    found = swap_to_host(graph, least=BYTES)
+    found = swap_to_host(graph, Sizes(), least=BYTES)
     assert sum(n.op.name == "_SwapOut" for n in found.nodes) == sum(n.op.name == "_SwapIn" for n in found.nodes) > 4
     assert predicted_peak(found) < 0.8 * before
     assert graph.text() == text
@@ -137,8 +140,8 @@ def test_large_values_wait_on_the_host_where_gradients_need_them_late() -> None:
 
 def test_nothing_is_moved_to_the_host_from_the_host() -> None:
     x, grads, _ = _deep()
-    graph = _on("/job:localhost/replica:0/task:0/device:CPU:0", _step(x, grads))
-    assert swap_to_host(graph, least=BYTES) is graph
+    with tf.Session(config=_config(tf.RewriterConfig.SWAPPING_HEURISTICS)) as session:
+        assert "SwapOut" not in session.explain(grads, [x], graph=True)
 
 
 def test_values_come_back_from_the_host_as_they_were() -> None:
@@ -149,7 +152,7 @@ def test_values_come_back_from_the_host_as_they_were() -> None:
         state.resources.variable("", variable.op.name, tf.float32, variable.shape).value = torch.eye(SIDE)
     results = [
         make_plan(each, state, Device("/device:CPU:0", "CPU", torch.device("cpu"))).run([value])
-        for each in (graph, swap_to_host(graph, least=BYTES))
+        for each in (graph, swap_to_host(graph, Sizes(), least=BYTES))
     ]
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -178,3 +181,50 @@ def test_less_memory_is_really_taken() -> None:
             session.run(grads, {x: value})
             peaks[kind] = allocated(lambda session=session: session.run(grads, {x: value}))
     assert peaks["RECOMPUTATION_HEURISTICS"] < 0.75 * peaks["NO_MEM_OPT"]
+
+
+# --- segments -------------------------------------------------------------------------------------------
+
+
+def _layers(count: int) -> tuple[Any, Any]:
+    x = tf.placeholder(tf.float32, [SIDE, SIDE])
+    weights = [tf.Variable(np.eye(SIDE, dtype=np.float32)) for _ in range(count)]
+    y = x
+    for w in weights:
+        y = tf.tanh(tf.matmul(y, w))
+    return x, tf.gradients(tf.reduce_sum(y), [weights[0]])
+
+
+def test_in_segments_values_of_n_layers_take_the_memory_of_about_twice_the_root_of_n() -> None:
+    x, grads = _layers(36)
+    graph = _step(x, grads)
+    found = [*recomputations(graph, Sizes())]
+    assert predicted_peak(graph) > 35 * BYTES
+    assert min(map(predicted_peak, found)) < 16 * BYTES  # 5 cuts, and 6 layers with a gradient's values
+    for again in found:
+        products = sum(node.op.name == "MatMul" for node in again.nodes if node.name.endswith("/again"))
+        assert products < 36  # each at most once more, and the last segment not at all
+
+
+def test_more_segments_compute_more_again() -> None:
+    x, grads = _layers(36)
+    found = [*recomputations(_step(x, grads), Sizes())][1:]
+    counts = [len(graph.nodes) for graph in found]
+    assert counts == sorted(counts)
+    assert len(found) > 3
+
+
+def test_sums_of_products_of_a_sequence_are_accumulated_where_that_saves_memory() -> None:
+    w = tf.Variable(np.eye(SIDE, dtype=np.float32))
+    x = tf.placeholder(tf.float32, [8, SIDE, SIDE])
+    y = x[0]
+    for i in range(8):
+        y = tf.tanh(tf.matmul(y + x[i], w))
+    (grad,) = tf.gradients(tf.reduce_sum(y), [w])
+    value = np.random.RandomState(0).rand(8, SIDE, SIDE).astype(np.float32) * 0.1
+    found = {}
+    for kind in ("NO_MEM_OPT", "SCHEDULING_HEURISTICS"):
+        with tf.Session(config=_config(getattr(tf.RewriterConfig, kind))) as session:
+            session.run(tf.global_variables_initializer())
+            found[kind] = session.run(grad, {x: value}), session.explain(grad, [x]).splitlines()[1]
+    np.testing.assert_allclose(found["NO_MEM_OPT"][0], found["SCHEDULING_HEURISTICS"][0], 1e-5, 1e-6)

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from penstock.analysis.hazards import is_state
-from penstock.engine.pipeline import Passed
 from penstock.engine.plan import Plan
+from penstock.engine.remedies import Passed
 from penstock.engine.specialised import SpecialisedPlan
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph

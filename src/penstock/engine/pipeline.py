@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from penstock.analysis.peak_memory import StepMemory, in_units
 from penstock.analysis.sizes import Sizes
 from penstock.codegen.compile_nodes import compile_nodes
 from penstock.codegen.regions.regions import form_regions
 from penstock.devices.device import Device
+from penstock.engine.remedies import Passed, Remedies, Result, passed_by
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
-from penstock.graph.verify import CHECK, verify
 from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.fold_constants import fold_constants
@@ -24,7 +23,6 @@ from penstock.passes.infer_shapes import infer_shapes
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
-from penstock.passes.save_memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.see_updates import see_updates
 from penstock.passes.simplify import simplify
 from penstock.passes.unused_stacks import drop_unused_stacks
@@ -61,18 +59,21 @@ AFTER_PLACING: dict[str, Pass] = {
     "emulate_float16": _sized(emulate_float16),
     "use_bfloat16": _sized(use_bfloat16),
     "fuse_placed": _plain(fuse),  # instead of "fuse" if precision is reduced, which needs to see single products
-    "recompute_for_gradients": recompute_for_gradients,
-    "swap_to_host": swap_to_host,
     "form_regions": lambda graph, memory: form_regions(graph, "auto"),
     "form_regions_at_once": lambda graph, memory: form_regions(graph, "on"),
     "compile": lambda graph, memory: compile_nodes(graph, "auto"),
     "compile_at_once": lambda graph, memory: compile_nodes(graph, "on"),
     "group_updates": _plain(group_updates),  # what regions did not take
-    "order_for_memory": order_for_memory,  # of the nodes that finally run
 }
+REMEDIES = ("accumulate_sums", "recompute_for_gradients", "swap_to_host", "order_for_memory")
+"""What lowers a step's memory (engine/remedies.py)."""
+REGIONS = frozenset({"form_regions", "form_regions_at_once"})
 ON_PARTS = frozenset({"form_regions", "form_regions_at_once", "compile", "compile_at_once", "group_updates"})
 """The passes that a task of a cluster runs on its own parts of a step."""
-SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
+TRIED = 3
+"""The alternatives of a remedy for which all passes are run."""
+_AT_THE_END = ("order_for_memory",)
+"""The remedies for the nodes that finally run; others come before nodes are compiled."""
 DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"})
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Memory passes are off because they cost
 time."""
@@ -83,7 +84,7 @@ class StepOptions:
     """The options of the passes from a session's ConfigProto (see session/options.py).
 
     devices: the session's, preferred first. strategy: None puts every node on the first device that it may be on. home:
-    where unconstrained nodes go, if devices belong to several tasks.
+    where unconstrained nodes go, if devices belong to several tasks. memory_budget: bytes for values on each device.
     """
 
     devices: Sequence[Device]
@@ -94,36 +95,10 @@ class StepOptions:
     costs: CostModel = field(default_factory=CostModel)
     hardware: Hardware | None = None
     home: Home | None = None
+    memory_budget: int | None = None
     compress: bool = False
     time_recvs: bool = False
     passes: Collection[str] = DEFAULT
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """The result of a pass: the number of nodes, and (for SAVE_MEMORY) the step's memory without and with it.
-
-    `text`: the graph as text, if requested.
-    """
-
-    name: str
-    nodes: int
-    text: str = ""
-    memory: tuple[StepMemory, StepMemory] | None = None
-
-
-def pass_line(passed: Sequence[Passed]) -> str:
-    """One line: `12 nodes, simplify 12 -> 9, order_for_memory 3.1 MB -> 2 MB`."""
-    before = passed[0].nodes
-    text = f"{before} nodes"
-    for each in passed[1:]:
-        if each.nodes != before:
-            text += f", {each.name} {before} -> {each.nodes}"
-            before = each.nodes
-        if each.memory is not None:
-            about = "" if all(memory.exact for memory in each.memory) else "about "
-            text += f", {each.name} {about}{' -> '.join(in_units(memory.peak) for memory in each.memory)}"
-    return text
 
 
 @dataclass(slots=True)
@@ -151,53 +126,38 @@ def prepare(
     o = options
     memory = PlannedMemory(o.costs)
     graph = see_updates(prune(feeds, fetches, targets, fed))
-    passed = [_passed("prune", graph, show)]
+    passed = [passed_by("prune", graph, show)]
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:
             graph = transform(graph, memory)
-            passed.append(_passed(name, graph, show))
+            passed.append(passed_by(name, graph, show))
     pinned = placement.devices if placement is not None else None
     graph = place(
         graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, pinned, o.home, o.planning_seconds
     )
-    passed.append(_passed("place", graph, show))
+    passed.append(passed_by("place", graph, show))
     if o.log_placement:
         log_placement(graph)
-    graph, rest = _after_placing([name for name in AFTER_PLACING if name in o.passes], graph, memory, show)
+    names = [name for name in AFTER_PLACING if name in o.passes]
+
+    def finish(graph: StepGraph, regions: bool) -> Result:
+        return _run([name for name in names if regions or name not in REGIONS], graph, memory, show)
+
+    remedies = [name for name in REMEDIES if name in o.passes]
+    graph, rest = Remedies(memory, remedies, finish, show, o.memory_budget).apply(graph)
     return Prepared(graph, [*passed, *rest])
 
 
 def prepare_part(graph: StepGraph, passes: Collection[str]) -> StepGraph:
     """What one device runs of a step that was prepared and partitioned elsewhere."""
     names = [name for name in AFTER_PLACING if name in ON_PARTS and name in passes]
-    return _after_placing(names, graph, PlannedMemory(CostModel()), lambda graph: "")[0]
+    return _run(names, graph, PlannedMemory(CostModel()), lambda graph: "")[0]
 
 
-def _after_placing(
-    names: list[str], graph: StepGraph, memory: PlannedMemory, show: Callable[[StepGraph], str]
-) -> tuple[StepGraph, list[Passed]]:
-    """Runs the passes `names`. The result of one that saves memory is only kept if the step uses less after all passes
-    have run."""
-    passed: list[Passed] = []
-    for i, name in enumerate(names):
-        found = AFTER_PLACING[name](graph, memory)
-        if name not in SAVE_MEMORY:
-            graph = found
-            passed.append(_passed(name, graph, show))
-            continue
-        left, kept = _passed(name, found, show), _passed(name, graph, show)
-        plain, after_plain = _after_placing(names[i + 1 :], graph, memory, show)
-        before = memory.of(plain)
-        if found is not graph:
-            saving, after = _after_placing(names[i + 1 :], found, memory, show)
-            if memory.of(saving).saves(before):
-                return saving, [*passed, replace(left, memory=(before, memory.of(saving))), *after]
-        return plain, [*passed, replace(kept, memory=(before, before)), *after_plain]
+def _run(names: list[str], graph: StepGraph, memory: PlannedMemory, show: Callable[[StepGraph], str]) -> Result:
+    """Runs the passes `names`."""
+    passed = []
+    for name in names:
+        graph = AFTER_PLACING[name](graph, memory)
+        passed.append(passed_by(name, graph, show))
     return graph, passed
-
-
-def _passed(name: str, graph: StepGraph, show: Callable[[StepGraph], str]) -> Passed:
-    """The result of the pass `name`; raises an error if it is invalid."""
-    if CHECK:
-        verify(graph, name)
-    return Passed(name, len(graph.nodes), show(graph))

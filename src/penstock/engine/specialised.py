@@ -14,8 +14,8 @@ from itertools import compress
 from typing import Any
 
 from penstock import errors
-from penstock.engine.pipeline import Passed
 from penstock.engine.plan import Plan
+from penstock.engine.remedies import Passed
 from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
 from penstock.runtime.observer import Observer

@@ -59,7 +59,7 @@ def product_sum_kernel(ctx: KernelContext) -> Kernel:
 
 
 ADD_PRODUCT = make_op("_AddProduct", "x: T, a: T, b: T", "sum: T", attrs=["T: type", *_TURNED], launches=True)
-"""x + the product of a and b, for x of the product's shape."""
+"""x + the product of a and b, for x of the product's shape, or for a constant zero."""
 ADD_PRODUCT.flops_fn = lambda node, inputs, outputs: MATMUL.flops_fn(node, inputs[1:], outputs)  # type: ignore[misc]
 
 
@@ -161,7 +161,11 @@ def product_sum_in_c(s: Site) -> str | None:
 def add_product_in_c(s: Site) -> str | None:
     x, a, b = s.inputs
     (to,) = s.outputs
-    text = product(a, b, to, s.node.attrs["transpose_a"], s.node.attrs["transpose_b"], add=True)
+    first = s.node.inputs[0].node
+    turned = s.node.attrs["transpose_a"], s.node.attrs["transpose_b"]
+    if not x.shape and first.is_constant and first.attrs["value"] == 0:
+        return product(a, b, to, *turned)
+    text = product(a, b, to, *turned, add=True)
     if text is None or x.shape != to.shape:
         return None
     if to.pointer == x.pointer:

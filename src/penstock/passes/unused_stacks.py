@@ -32,7 +32,7 @@ def drop_unused_stacks(graph: StepGraph) -> StepGraph:
     kept = {edge.node for edge in graph.fetches} | set(graph.targets)
     instead: dict[Node, Node] = {}
     for stack in stacks:
-        users = _users(stack, consumers)
+        users = users_of_stack(stack, consumers)
         if users is None or kept.intersection(users):
             continue
         pops = [user for user in users if user.op.name == "StackPopV2"]
@@ -46,7 +46,7 @@ def drop_unused_stacks(graph: StepGraph) -> StepGraph:
     return remove_unused(rewritten(graph, instead))
 
 
-def _users(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[Node] | None:
+def users_of_stack(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[Node] | None:
     """The pushes and pops of a stack; None if its handle cannot be traced."""
     found: list[Node] = []
     pending = [stack]

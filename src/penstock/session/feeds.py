@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.engine.elements import WithElements
-from penstock.engine.pipeline import Passed
 from penstock.engine.plan import Plan
+from penstock.engine.remedies import Passed
 from penstock.engine.specialised import SpecialisedPlan
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.graph import Graph

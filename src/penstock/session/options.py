@@ -11,7 +11,7 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 from penstock import errors
 from penstock.devices.registry import devices_for
-from penstock.engine.pipeline import DEFAULT, StepOptions
+from penstock.engine.pipeline import DEFAULT, REMEDIES, StepOptions
 from penstock.engine.threads import deterministic
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation
@@ -49,9 +49,10 @@ def step_options(config: Any, master: Master | None = None) -> StepOptions:
         costs=CostModel.load(wanted.cost_model) if known else CostModel(),
         hardware=described or (None if master is None else master.hardware),
         home=None if master is None else Home(master.home, spreads=master.is_outside),
+        memory_budget=memory_budget(config),
         compress=given.graph_options.enable_bfloat16_sendrecv,
         time_recvs=times,
-        passes=_passes(given.graph_options),
+        passes=_passes(given.graph_options) | ({*REMEDIES} if memory_budget(config) is not None else set()),
     )
 
 
@@ -79,6 +80,20 @@ def flushes_denormals(config: Any) -> bool:
     named = config.graph_options.rewrite_options.custom_optimizers if config is not None else ()
     asked = os.environ.get("PENSTOCK_FLUSH_DENORMALS", "0") not in ("", "0")
     return asked or any(entry.name == "flush_denormals" for entry in named)
+
+
+def memory_budget(config: Any) -> int | None:
+    """The bytes that the values of a step may take on each device, besides variables; None: as many as there are.
+
+    TensorFlow has no field for it. `entry = config.graph_options.rewrite_options.custom_optimizers.add()` with
+    `entry.name = "memory_budget"` and `entry.parameter_map["bytes"].i = 2 << 30` sets it. Steps are then planned with
+    the remedies of `memory_optimization` that cost least time; those that cannot keep it raise ResourceExhaustedError,
+    which says how much they need.
+    """
+    for entry in config.graph_options.rewrite_options.custom_optimizers if config is not None else ():
+        if entry.name == "memory_budget":
+            return int(entry.parameter_map["bytes"].i)
+    return None
 
 
 def _passes(graph_options: Any) -> frozenset[str]:
@@ -129,10 +144,10 @@ _SWITCHES = {
     "group_updates": "remapping",
 }
 _MEMORY = {
-    RewriterConfig.SCHEDULING_HEURISTICS: ("order_for_memory",),
-    RewriterConfig.RECOMPUTATION_HEURISTICS: ("recompute_for_gradients",),
+    RewriterConfig.SCHEDULING_HEURISTICS: ("accumulate_sums", "order_for_memory"),
+    RewriterConfig.RECOMPUTATION_HEURISTICS: ("accumulate_sums", "recompute_for_gradients", "order_for_memory"),
     RewriterConfig.SWAPPING_HEURISTICS: ("swap_to_host",),
-    RewriterConfig.HEURISTICS: ("recompute_for_gradients", "swap_to_host", "order_for_memory"),
+    RewriterConfig.HEURISTICS: REMEDIES,
 }
 
 

@@ -19,9 +19,10 @@ from penstock.engine.border import TAKING
 from penstock.engine.checked import CHECK_STEPS, checked
 from penstock.engine.elements import WithElements, elements_of
 from penstock.engine.partitioned import make_step_plan
-from penstock.engine.pipeline import ON_PARTS, pass_line, prepare
+from penstock.engine.pipeline import ON_PARTS, prepare
 from penstock.engine.plan import Plan, make_plan
 from penstock.engine.planned_function import function_planner, on_first_cpu
+from penstock.engine.remedies import pass_line
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
 from penstock.export import export
 from penstock.graph.default_stacks import default_graphs, default_sessions
