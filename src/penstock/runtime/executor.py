@@ -147,9 +147,11 @@ class Execution:
         kernels = list(self._pending.items())
         found = [
             wait_line(unit.node, awaited_by(pending), iteration.where())
-            for (unit, iteration), pending in kernels
+            for (unit, iteration), pending in kernels[:_MOST_SHOWN]
             if unit.node is not None
         ]
+        if len(kernels) > _MOST_SHOWN:
+            found.append(f"and {len(kernels) - _MOST_SHOWN} more")
         awaited = self._rendezvous.awaited(self) if self._rendezvous is not None else []
         units = {unit.key: unit for unit in self._program.units if unit.kind == RECV} if awaited else {}
         for key, tag in awaited:
