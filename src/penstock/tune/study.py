@@ -85,7 +85,7 @@ def run(
         study = optuna.create_study(
             storage=storage or (None if folder is None else f"sqlite:///{place / 'study.db'}"),
             study_name=name,
-            direction=direction,
+            direction=optuna.study.StudyDirection[direction.upper()],
             sampler=make_sampler(sampler, seed),
             pruner=make_pruner(pruner),
             load_if_exists=True,
