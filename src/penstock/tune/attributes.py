@@ -1,4 +1,4 @@
-"""What a search notes of its trials, as user attributes of Optuna's, and who runs them."""
+"""What a search notes of its trials, as user attributes of Optuna's, who runs them, and what a study knows by now."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
 
 ERROR, FOLDER, OWNER, REPEATS = "error", "folder", "owner", "repeats"
 
@@ -28,3 +31,14 @@ def _born(pid: int) -> str:
     except OSError:
         return ""
     return "" if stat[0] in "ZX" else stat[19]
+
+
+def best_of(study: optuna.Study) -> FrozenTrial | None:
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    sign = -1 if study.direction == optuna.study.StudyDirection.MAXIMIZE else 1
+    return min(trials, key=lambda trial: sign * float(trial.value or 0.0), default=None)
+
+
+def parameters_of(study: optuna.Study) -> list[str]:
+    """Names of all that trials had, in the order in which they were first asked for."""
+    return list(dict.fromkeys(name for trial in study.get_trials(deepcopy=False) for name in trial.params))

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock import errors
-from penstock.tune.results import PICTURE, TABLE, best_of
+from penstock.tune.attributes import best_of
+from penstock.tune.results import PICTURE, TABLE
 from penstock.tune.samplers import PRUNERS, SAMPLERS
 from penstock.tune.study import run
 

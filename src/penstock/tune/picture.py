@@ -11,8 +11,8 @@ from optuna.distributions import CategoricalDistribution
 from optuna.trial import TrialState
 from PIL import Image
 
+from penstock.tune.attributes import parameters_of
 from penstock.tune.panel import HEIGHT, WIDTH, Panel
-from penstock.tune.results import parameters_of
 from penstock.tune.slices import Slice, slices_of
 
 _COLUMNS = 3

@@ -14,7 +14,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from penstock.tune import hparams
-from penstock.tune.attributes import ERROR, FOLDER
+from penstock.tune.attributes import ERROR, FOLDER, best_of, parameters_of
 from penstock.tune.job import LOG
 from penstock.tune.observations import COST
 
@@ -67,17 +67,6 @@ class Results:
             draw(self._study, self._metric).save(picture, "PNG")
             _replace(self._folder / PICTURE, picture.getvalue())
         self._drawn = time.monotonic()
-
-
-def best_of(study: optuna.Study) -> FrozenTrial | None:
-    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    sign = -1 if study.direction == optuna.study.StudyDirection.MAXIMIZE else 1
-    return min(trials, key=lambda trial: sign * float(trial.value or 0.0), default=None)
-
-
-def parameters_of(study: optuna.Study) -> list[str]:
-    """Names of all that trials had, in the order in which they were first asked for."""
-    return list(dict.fromkeys(name for trial in study.get_trials(deepcopy=False) for name in trial.params))
 
 
 def write_table(study: optuna.Study, path: Path) -> None:
