@@ -18,8 +18,8 @@ from tests.cluster.servers import outside as outside, running
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 PS_DEVICE = "/job:ps/replica:0/task:0/device:CPU:0"
-GIB = 1 << 28
-"""Of float32."""
+MUCH = 1 << 27
+"""Of float32: 512 MB."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +30,8 @@ def graph() -> Iterator[tf.Graph]:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[str]:
-    """The target of a cluster whose tasks may take 1.5 GB."""
-    with penstock.cluster.start({"worker": 1, "ps": 1}, memory="1500M") as cluster:
+    """The target of a cluster whose tasks may take 700 MB."""
+    with penstock.cluster.start({"worker": 1, "ps": 1}, memory="700M") as cluster:
         yield cluster.target
 
 
@@ -44,11 +44,11 @@ def _works(target: str) -> None:
 
 def _constant() -> tuple[Any, dict[Any, Any]]:
     x = tf.placeholder(tf.float32, [])
-    return tf.constant(np.zeros(GIB + GIB // 2, np.float32), name="big") * x, {x: 1.0}
+    return tf.constant(np.zeros(MUCH + MUCH // 2, np.float32), name="big") * x, {x: 1.0}
 
 
 def _variable() -> tuple[Any, dict[Any, Any]]:
-    return tf.get_variable("big", [GIB, 2], initializer=tf.ones_initializer()).initializer, {}
+    return tf.get_variable("big", [MUCH, 2], initializer=tf.ones_initializer()).initializer, {}
 
 
 def _product() -> tuple[Any, dict[Any, Any]]:
@@ -70,11 +70,11 @@ def test_what_does_not_fit_into_a_task(small: str, build: Callable[[], tuple[Any
 
 def test_a_feed_that_does_not_fit_into_a_task(small: str) -> None:
     with tf.device(PS):
-        x = tf.placeholder(tf.float32, [GIB + GIB // 2])
+        x = tf.placeholder(tf.float32, [MUCH + MUCH // 2])
         y = x[0] + 1.0
     with tf.Session(small) as session:
         with pytest.raises(errors.ResourceExhaustedError, match="ps/replica:0/task:0 has no memory"):
-            session.run(y, {x: np.zeros(GIB + GIB // 2, np.float32)})
+            session.run(y, {x: np.zeros(MUCH + MUCH // 2, np.float32)})
         _works(small)
 
 
