@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,13 +14,13 @@ import penstock.cluster
 from penstock import errors
 from penstock.cluster.server import Server
 from penstock.cluster.wire import frames
-from tests.anywhere import alarm as alarm
+from tests.anywhere import SECONDS, alarm as alarm
 from tests.cluster.servers import outside as outside, running
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 PS_DEVICE = "/job:ps/replica:0/task:0/device:CPU:0"
-MUCH = 1 << 27
-"""Of float32: 512 MB."""
+MUCH = 1 << 28
+"""Of float32: 1 GiB, as much as goes through shared memory."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +31,8 @@ def graph() -> Iterator[tf.Graph]:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[str]:
-    """The target of a cluster whose tasks may take 700 MB."""
-    with penstock.cluster.start({"worker": 1, "ps": 1}, memory="700M") as cluster:
+    """The target of a cluster whose tasks may take 1 GB."""
+    with penstock.cluster.start({"worker": 1, "ps": 1}, memory="1000M") as cluster:
         yield cluster.target
 
 
@@ -44,7 +45,7 @@ def _works(target: str) -> None:
 
 def _constant() -> tuple[Any, dict[Any, Any]]:
     x = tf.placeholder(tf.float32, [])
-    return tf.constant(np.zeros(MUCH + MUCH // 2, np.float32), name="big") * x, {x: 1.0}
+    return tf.constant(np.zeros(MUCH + MUCH // 8, np.float32), name="big") * x, {x: 1.0}
 
 
 def _variable() -> tuple[Any, dict[Any, Any]]:
@@ -58,6 +59,7 @@ def _product() -> tuple[Any, dict[Any, Any]]:
 
 @pytest.mark.parametrize("build", [_constant, _variable, _product])
 def test_what_does_not_fit_into_a_task(small: str, build: Callable[[], tuple[Any, dict[Any, Any]]]) -> None:
+    signal.alarm(4 * SECONDS)  # to have so much memory takes long on some machines
     with tf.device(PS):
         fetch, feeds = build()
     with (
@@ -69,12 +71,13 @@ def test_what_does_not_fit_into_a_task(small: str, build: Callable[[], tuple[Any
 
 
 def test_a_feed_that_does_not_fit_into_a_task(small: str) -> None:
+    signal.alarm(4 * SECONDS)
     with tf.device(PS):
-        x = tf.placeholder(tf.float32, [MUCH + MUCH // 2])
+        x = tf.placeholder(tf.float32, [MUCH + MUCH // 8])
         y = x[0] + 1.0
     with tf.Session(small) as session:
         with pytest.raises(errors.ResourceExhaustedError, match="ps/replica:0/task:0 has no memory"):
-            session.run(y, {x: np.zeros(MUCH + MUCH // 2, np.float32)})
+            session.run(y, {x: np.zeros(MUCH + MUCH // 8, np.float32)})
         _works(small)
 
 

@@ -35,9 +35,18 @@ PAUSE_S = 0.01
 class _Saver(tf.train.Saver):
     def restore(self, sess: Any, save_path: Any) -> None:
         injected.phase = "restoring"
-        say(f"restoring {str(save_path).rpartition('-')[2]}")
+        say(f"restoring {str(save_path).rpartition('-')[2]} {_saved(save_path)}")
         super().restore(sess, save_path)
         injected.phase = "training"
+
+
+def _saved(path: Any) -> str:
+    """What an asynchronous step would find in a checkpoint, of each worker."""
+    reader = tf.train.load_checkpoint(path)
+    if not reader.has_tensor("count_0"):
+        return ""
+    found = [(reader.get_tensor(f"count_{i}"), reader.get_tensor(f"halves_{i}")) for i in range(2)]
+    return " ".join(f"{count} {2 * halves.min()} {2 * halves.max()}" for count, halves in found)
 
 
 def asynchronous(index: int, step: Any) -> list[Any]:

@@ -44,23 +44,17 @@ class Sums:
     unsure: int = 0
     """Steps since then that may have added."""
     floors: list[float] | None = None
-    """If a checkpoint was restored since: what was in it, at least."""
-    seen: list[tuple[float, list[float]]] = field(default_factory=list)
+    """If a checkpoint was restored since: what was in it."""
 
-    def see(self, when: float, values: list[float]) -> None:
+    def see(self, values: list[float]) -> None:
         if not self.values:
             self.values = [value - 1 for value in values]  # of a step that nobody has seen, nothing is known
         for index, (before, now) in enumerate(zip(self.values, values, strict=True)):
             if now > before + 1 + self.unsure:
                 raise Broken(f"{now - before:g} were added in a step, and {self.unsure} that failed")
             if now < before + 1 and (self.floors is None or now < self.floors[index]):
-                raise Broken(f"{now:g} followed {before:g}; the last checkpoint had at least {self.floors}")
+                raise Broken(f"{now:g} followed {before:g}; the last checkpoint had {self.floors}")
         self.values, self.unsure = values, 0
-        self.seen.append((when, values))
-
-    def at(self, when: float) -> list[float]:
-        """What they were at least at that time."""
-        return next((values for then, values in reversed(self.seen) if then <= when), [0.0] * len(self.values))
 
 
 class Task:
@@ -89,7 +83,6 @@ class BetweenRun(Stage):
         self._log = Log(folder / "processes")
         with self._log.path.open("wb") as log:
             self._forks = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, text=True)
-        self._saves: dict[int, float] = {}
         self._restores = 0
         self._chiefs_step = 0.0
         self.pids = {}
@@ -130,10 +123,8 @@ class BetweenRun(Stage):
 
     def _hear(self, when: float, words: list[str], task: Task) -> None:
         match words:
-            case ["saving", step]:
-                self._saves[int(step)] = when
-            case ["restoring", step]:
-                self._restored(int(step))
+            case ["restoring", step, *texts]:
+                self._restored(int(step), [float(text) for text in texts if text])
             case ["again", *_]:
                 task.sums.unsure += 1
             case ["took", seconds] if self.mode == "async" and float(seconds) > TOO_LONG_S:
@@ -141,18 +132,19 @@ class BetweenRun(Stage):
             case ["ended"]:
                 task.ended = True
             case ["step", *texts]:
-                self._check(when, [float(text) for text in texts], task)
+                self._check([float(text) for text in texts], task)
                 task.ends.append(when)
 
-    def _restored(self, step: int) -> None:
+    def _restored(self, step: int, values: list[float]) -> None:
         self._restores += 1
         if step < self._chiefs_step - INTERVAL:
             raise Broken(f"after the chief's step {self._chiefs_step:g}, training went on from step {step}")
-        for worker in self._workers:
-            worker.sums.floors = worker.sums.at(self._saves.get(step, 0.0))
+        half = len(values) // 2
+        for worker, saved in zip(self._workers, (values[:half], values[half:]), strict=True):
+            worker.sums.floors = saved
         self._chiefs_step = step
 
-    def _check(self, when: float, values: list[float], task: Task) -> None:
+    def _check(self, values: list[float], task: Task) -> None:
         if task.name == CHIEF:
             self._chiefs_step = max(self._chiefs_step, values[0])
         if self.mode == "sync":
@@ -164,7 +156,7 @@ class BetweenRun(Stage):
         _, count, least, most = values
         if least != most and not self._restores:  # which other workers' steps run beside
             raise Broken(f"a matrix was written in parts: it has {least} and {most}")
-        task.sums.see(when, [count, least, most])
+        task.sums.see([count, least, most])
 
     def wait_for_step(self, after: float) -> float:
         for _ in self.wait_until("good steps of both workers"):

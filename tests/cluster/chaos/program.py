@@ -74,7 +74,6 @@ def build() -> Any:
 class Phases(tf.train.CheckpointSaverListener):
     def before_save(self, session: Any, global_step_value: Any) -> None:
         injected.phase = "saving"
-        say(f"saving {global_step_value}")
 
     def after_save(self, session: Any, global_step_value: Any) -> None:
         injected.phase = "training"
