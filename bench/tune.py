@@ -13,6 +13,7 @@ import dataclasses
 import importlib.metadata
 import json
 import statistics
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,9 @@ class Kept:
 
 def report(kept: Kept, args: argparse.Namespace) -> str:
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("optuna", "torch"))
+    if args.botorch:
+        asked = [args.botorch, "-c", "import importlib.metadata as m; print(m.version('botorch'))"]
+        versions += ", botorch " + subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     parts = [TITLE.format(trials=args.trials, machine=describe_machine(), versions=versions)]
     for name, text in ABOUT.items():
         results = {group: courses for group, courses in kept.courses.items() if group.objective == name}
