@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
+from penstock.placement.cost_model import typical
 
 
 def two_devices(**graph_options: Any) -> tf.ConfigProto:
@@ -23,7 +24,7 @@ def slowly(value: np.ndarray) -> np.ndarray:
 def measured(session: tf.Session, name: str) -> float:
     """The seconds that count for a node of the session."""
     (times,) = (times for key, times in session._options.costs._measured.items() if key.endswith(f" {name}"))
-    return sorted(times)[len(times) // 4]
+    return typical(times)
 
 
 def test_waiting_for_another_device_is_not_work() -> None:

@@ -37,7 +37,7 @@ class CostModel(Sizes):
     def seconds(self, node: Node, device: SimulatedDevice) -> float:
         """How long `node` takes on `device`, measured or estimated."""
         measured = self._measured.get(_key(node, device.type))
-        return sorted(measured)[len(measured) // 4] if measured else self.estimate(node, device)
+        return typical(measured) if measured else self.estimate(node, device)
 
     def estimate(self, node: Node, device: SimulatedDevice) -> float:
         """The time from shapes alone: the arithmetic or the memory traffic, whichever takes longer, and the launch."""
@@ -62,8 +62,8 @@ class CostModel(Sizes):
     def record(self, node: Node, device_type: str, seconds: float) -> None:
         """Adds a measurement of `node` on a device of this type.
 
-        The lower quartile of the last 16 counts: what disturbs a measurement (another thread that holds the
-        interpreter, a cold cache) makes it longer, never shorter.
+        What counts is the mean of the last 16 (of which the sum over nodes is that of steps; that of medians is less),
+        except those that something else, such as another program, has made longest.
         """
         kept = self._measured.setdefault(_key(node, device_type), [])
         kept.append(seconds)
@@ -108,6 +108,12 @@ class CostModel(Sizes):
             if node.device in devices:
                 entry.compute_cost = entry.compute_time = int(self.seconds(node, devices[node.device]) * 1e6)
         return message
+
+
+def typical(times: list[float]) -> float:
+    """The mean of all but the largest eighth."""
+    kept = sorted(times)[: max(1, len(times) - (len(times) + 7) // 8)]
+    return sum(kept) / len(kept)
 
 
 def _key(node: Node, device_type: str) -> str:
