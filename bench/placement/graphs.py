@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,22 +28,17 @@ def graph(name: str) -> Callable[[Builder], Builder]:
     return add
 
 
-_by_hand: list[Sequence[str]] = []
+PARTS: dict[str, float] = {}
+"""Where a person would put operations of the graph built last, by name: from 0, the first device, to 1."""
 
 
 @contextlib.contextmanager
-def placed_by_hand(devices: Sequence[str]) -> Iterator[None]:
-    """What is built inside asks for the devices that a person would choose."""
-    _by_hand.append(devices)
-    try:
-        yield
-    finally:
-        _by_hand.pop()
-
-
-def _part(index: int, of: int) -> Any:
-    """Where a person would put part `index` of a number of parts that follow each other: neighbours together."""
-    return tf.device(_by_hand[-1][index * len(_by_hand[-1]) // of] if _by_hand else None)
+def _part(index: int, of: int) -> Iterator[None]:
+    """What is built inside is part `index` of a number of parts, neighbours of which a person would put together."""
+    graph = tf.get_default_graph()
+    before = len(graph.get_operations())
+    yield
+    PARTS.update({op.name: index / of for op in graph.get_operations()[before:]})
 
 
 def _count(full: int, scale: float, least: int = 2) -> int:
@@ -60,7 +55,7 @@ def _dense(x: Any, units: int, activation: Any = tf.nn.relu) -> Any:
 
 
 def _train(loss: Any) -> Any:
-    return tf.train.GradientDescentOptimizer(0.1).minimize(loss, colocate_gradients_with_ops=bool(_by_hand))
+    return tf.train.GradientDescentOptimizer(0.1).minimize(loss)
 
 
 @graph("lstm")
@@ -111,15 +106,15 @@ def embeddings(scale: float) -> Step:
 
 @graph("towers")
 def towers(scale: float) -> Step:
-    """Two towers of four layers, whose ends are multiplied."""
-    batch, units = 256, 1024
+    """Two towers of four layers, whose small ends are multiplied."""
+    batch, units = 512, 1024
     left, right = (tf.placeholder(tf.float32, [batch, units]) for _ in range(2))
     ends = []
     for i, h in enumerate((left, right)):
         with _part(i, 2):
             for _ in range(_count(4, scale, 1)):
                 h = _dense(h, units)
-        ends.append(h)
+            ends.append(_dense(h, 64, None))
     return _train(tf.reduce_mean(tf.square(1.0 - tf.reduce_sum(ends[0] * ends[1], 1)))), [left, right]
 
 
@@ -283,7 +278,7 @@ def replicas(scale: float) -> Step:
             for w, b in weights:
                 h = tf.nn.relu(tf.nn.xw_plus_b(h, w, b))
             loss = tf.reduce_mean(tf.square(h))
-            found.append(optimizer.compute_gradients(loss, colocate_gradients_with_ops=bool(_by_hand)))
+            found.append(optimizer.compute_gradients(loss))
     means = [(tf.add_n([gradient for gradient, _ in each]) / 4.0, each[0][1]) for each in zip(*found, strict=True)]
     return optimizer.apply_gradients(means), inputs
 
@@ -315,3 +310,11 @@ def ensemble(scale: float) -> Step:
                 h = _dense(h, 256 * (1 + i % 4))
             trained.append(_train(tf.reduce_mean(tf.square(_dense(h, 1, None)))))
     return trained, [x]
+
+
+@graph("sum")
+def sum_of_products(_: float) -> Step:
+    """Five products of different sizes and their sum: few enough nodes for every placement to be tried."""
+    factors = [[tf.placeholder(tf.float32, shape) for shape in ([512, k], [k, 512])] for k in range(4000, 9000, 1000)]
+    y = tf.add_n([tf.matmul(a, b) for a, b in factors])
+    return [tf.matmul(y, y)], [x for pair in factors for x in pair]

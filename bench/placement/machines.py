@@ -9,7 +9,7 @@ from penstock.placement.calibration import Speeds
 
 FAST = Speeds(flops=1e13, bytes_per_second=5e11, launch=5e-6)
 PCIE = Link(1e-5, 1.2e10)
-TIGHT = 0.4
+TIGHT = 0.5
 """The share of what a step takes on one device that each of four has."""
 
 

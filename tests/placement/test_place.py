@@ -247,3 +247,38 @@ def test_two_conditionals_that_follow_each_other_are_on_the_devices_that_they_as
         assert [session.run(second, {x: value}) for value in (-1.0, 1.0, 6.0)] == [8.0, 12.0, 36.0]
         placed = _placed(session, second)
         assert placed[first.op.name] == TWO[0] and placed[second.op.name] == TWO[1]
+
+
+def _described(path: Any, memory: float) -> Any:
+    """A ConfigProto for two devices of so many bytes."""
+    entries = "".join(
+        f"  - {{name: '/device:CPU:{i}', flops: 1.0e+11, bytes_per_second: 1.0e+10, memory: {memory}}}\n"
+        for i in range(2)
+    )
+    path.write_text(f"devices:\n{entries}")
+    return tf.placement.configure(tf.ConfigProto(device_count={"CPU": 2}), hardware=path)
+
+
+def test_a_step_that_no_device_has_memory_for_is_an_error_that_names_the_largest_nodes(tmp_path: Any) -> None:
+    small = tf.Variable(tf.zeros([10]), name="small")
+    large = tf.Variable(tf.zeros([500_000]), name="large")
+    work = tf.exp(tf.random_uniform([300_000]), name="work")
+    with tf.Session(config=_described(tmp_path / "hardware.yaml", 1.5e6)) as session:
+        session.run(small.initializer)
+        with pytest.raises(
+            errors.ResourceExhaustedError, match=r"memory of .*CPU:\d.*2 MB.*1.5 MB[^$]*large = .*test_place"
+        ):
+            session.run(large.initializer)
+        assert session.run(small).shape == (10,)
+        assert session.run(work).shape == (300_000,)  # 1.2 MB, computed in place
+
+
+def test_variables_that_one_device_cannot_hold_are_divided(tmp_path: Any) -> None:
+    variables = [tf.Variable(tf.zeros([200_000]), name=f"v{i}") for i in range(4)]
+    total = tf.add_n([tf.reduce_sum(v) for v in variables])
+    with tf.Session(config=_described(tmp_path / "hardware.yaml", 1.8e6)) as session:
+        for variable in variables:
+            session.run(variable.initializer)
+        assert session.run(total) == 0.0
+        placed = _placed(session, total)
+        assert [sum(placed[v.op.name] == device for v in variables) for device in TWO] == [2, 2]

@@ -1254,6 +1254,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.placement": {
         "penstock.partition.compression": "compress_transfers",
         "penstock.placement.bounds": "lower_bound",
+        "penstock.placement.calibration": "Speeds",
         "penstock.placement.choice": "Choice",
         "penstock.placement.configure": "configure",
         "penstock.placement.cost_model": "CostModel",

@@ -9,6 +9,7 @@ from penstock.analysis.sizes import Sizes
 from penstock.codegen.compile_nodes import compile_nodes
 from penstock.codegen.regions.regions import form_regions
 from penstock.devices.device import Device
+from penstock.engine.memory_limits import check_limits, limits_of
 from penstock.engine.remedies import Passed, Remedies, Result, passed_by
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
@@ -145,6 +146,7 @@ def prepare(
 
     remedies = [name for name in REMEDIES if name in o.passes]
     graph, rest = Remedies(memory, remedies, finish, show, o.memory_budget).apply(graph)
+    check_limits(graph, memory, limits_of(o.devices, o.hardware))
     return Prepared(graph, [*passed, *rest])
 
 

@@ -1,6 +1,7 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.partition.compression import compress_transfers as compress_transfers
 from penstock.placement.bounds import lower_bound as lower_bound
+from penstock.placement.calibration import Speeds as Speeds
 from penstock.placement.choice import Choice as Choice
 from penstock.placement.configure import configure as configure
 from penstock.placement.cost_model import CostModel as CostModel
@@ -22,7 +23,7 @@ from penstock.session.simulation import simulate_step as simulate_step
 from penstock.session.simulation import step_choice as step_choice
 
 __all__ = [
-    "compress_transfers", "lower_bound", "Choice", "configure", "CostModel", "known_machines", "greedy", "Hardware",
-    "Link", "Wire", "Host", "SimulatedDevice", "simulate", "best_of", "one_device_each", "register_strategy",
-    "Timeline", "compare_strategies", "predict_step", "simulate_step", "step_choice"
+    "compress_transfers", "lower_bound", "Speeds", "Choice", "configure", "CostModel", "known_machines", "greedy",
+    "Hardware", "Link", "Wire", "Host", "SimulatedDevice", "simulate", "best_of", "one_device_each",
+    "register_strategy", "Timeline", "compare_strategies", "predict_step", "simulate_step", "step_choice"
 ]

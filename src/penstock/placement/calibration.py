@@ -16,8 +16,10 @@ import torch
 from penstock import errors
 from penstock.checkpoint.replace import write_whole
 from penstock.devices.device import Device
+from penstock.export import export
 
 
+@export("placement.Speeds")
 @dataclass(frozen=True, slots=True)
 class Speeds:
     """`flops`: multiplications and additions a second in large products. `bytes_per_second`: read and written by

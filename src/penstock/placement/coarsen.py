@@ -16,21 +16,27 @@ from penstock.placement.union_find import UnionFind
 class Affinity:
     """What groups compute and hold, and the seconds of transfers that pairs of them save by being together."""
 
-    def __init__(self, p: Problem, groups: Sequence[int], feasible: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self, p: Problem, groups: Sequence[int], feasible: Sequence[tuple[int, ...]], divided: bool = False
+    ) -> None:
+        """divided: what several groups use draws each of them less, as one transfer serves all that are elsewhere. Then
+        replicas stay apart from each other rather than from the variables that they share."""
         latency, per_byte = p.routes.mean()
         self.feasible = feasible
         self.work = [0.0] * len(feasible)
         self.bytes = [0.0] * len(feasible)
         for i, g in enumerate(groups):
-            self.work[g] += sum(seconds[i] for seconds in p.seconds) / len(p.seconds)
+            self.work[g] += p.mean_seconds[i]
             self.bytes[g] += p.state_bytes[i] + p.output_bytes[i]
         self.near: list[dict[int, float]] = [{} for _ in feasible]
-        for i, inputs in enumerate(p.inputs):
-            for j, value in inputs:
-                a, b = groups[j], groups[i]
-                if a != b and not p.everywhere[j]:
-                    sending = latency + p.value_bytes[value] * per_byte
-                    self.near[a][b] = self.near[b][a] = self.near[a].get(b, 0.0) + sending
+        for i, made in enumerate(p.made):
+            for value in made if not p.everywhere[i] else ():
+                a, others = groups[i], {groups[k]: None for k in p.users[value]}
+                sending = latency + p.value_bytes[value] * per_byte
+                for b in others:
+                    if a != b:
+                        weight = sending / len(others) if divided else sending
+                        self.near[a][b] = self.near[b][a] = self.near[a].get(b, 0.0) + weight
 
     def clusters(self, cap: float, threshold: float = 1.0, most_bytes: float = float("inf")) -> list[int]:
         """The cluster of each group: of at most `cap` seconds of work and `most_bytes`, as far as groups allow that.

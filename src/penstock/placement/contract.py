@@ -32,7 +32,7 @@ def contract(whole: Choice, grain: float) -> Contracted:
     """`whole` with nodes merged that take up to `grain` seconds together."""
     p, groups, feasible = whole.problem, whole.groups, whole.feasible
     count = len(p.inputs)
-    work = [sum(each) / len(p.seconds) for each in zip(*p.seconds, strict=True)]
+    work = p.mean_seconds.copy()
     sets = UnionFind(len(feasible))
     allowed = list(feasible)
     first = list(range(count))
@@ -129,6 +129,8 @@ def _contracted(whole: Choice, sets: UnionFind, allowed: list[tuple[int, ...]], 
         output.append(kept + inside)
         viewers.append([k for k in seen if k != t])
         state.append(sum(p.state_bytes[i] for i in members[h]))
+    kinds = {id(seconds): seconds for seconds in p.seconds}
+    summed = {kind: [sum(seconds[i] for i in members[h]) for h in order] for kind, seconds in kinds.items()}
     found = replace(
         p,
         inputs=inputs,
@@ -137,7 +139,7 @@ def _contracted(whole: Choice, sets: UnionFind, allowed: list[tuple[int, ...]], 
         viewers=viewers,
         output_bytes=output,
         state_bytes=state,
-        seconds=[[sum(seconds[i] for i in members[h]) for h in order] for seconds in p.seconds],
+        seconds=[summed[id(seconds)] for seconds in p.seconds],
         fetched=fetched,
         everywhere=[False] * len(order),
     )

@@ -95,18 +95,18 @@ class _Greedy:
         """The longest path from each node to the end, in mean seconds of computing and sending."""
         p, groups = self.p, self.groups
         latency, per_byte = p.routes.mean()
-        rank = [sum(each) / len(p.seconds) for each in zip(*p.seconds, strict=True)]
+        mean = p.mean_seconds
+        rank = mean.copy()
         for i in range(len(rank) - 1, -1, -1):
             for j, value in p.inputs[i]:
-                here = p.everywhere[j] or groups[j] == groups[i]
-                sending = 0.0 if here else latency + p.value_bytes[value] * per_byte
-                rank[j] = max(rank[j], rank[i] + sending + self._mean(j))
+                way = rank[i] + mean[j]
+                if groups[j] != groups[i] and not p.everywhere[j]:
+                    way += latency + p.value_bytes[value] * per_byte
+                if way > rank[j]:
+                    rank[j] = way
             for j in p.controls[i]:
-                rank[j] = max(rank[j], rank[i] + self._mean(j))
+                rank[j] = max(rank[j], rank[i] + mean[j])
         return rank
-
-    def _mean(self, i: int) -> float:
-        return sum(seconds[i] for seconds in self.p.seconds) / len(self.p.seconds)
 
     def _place(self, i: int) -> None:
         p, group = self.p, self.groups[i]

@@ -6,6 +6,7 @@ so the entries are plain numbers rather than objects.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 
 from penstock.analysis.peak_memory import Owners
@@ -45,6 +46,8 @@ class Problem:
     """The nodes that use value v."""
     followers: list[list[int]] = field(init=False)
     """The nodes that have a control edge from node i."""
+    mean_seconds: list[float] = field(init=False)
+    """The time of node i, the mean of all devices."""
 
     def __post_init__(self) -> None:
         names, hardware = self.hardware.names, self.hardware
@@ -59,6 +62,9 @@ class Problem:
                 self.users[value].append(i)
             for control in dict.fromkeys(controls):
                 self.followers[control].append(i)
+        kinds = {id(seconds): seconds for seconds in self.seconds}
+        shares = [sum(each is kind for each in self.seconds) / len(self.seconds) for kind in kinds.values()]
+        self.mean_seconds = [sum(map(operator.mul, each, shares)) for each in zip(*kinds.values(), strict=True)]
 
     @property
     def nodes(self) -> list[Node]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 from penstock.placement.choice import Choice
 from penstock.placement.coarsen import Affinity
 from penstock.placement.greedy import greedy
+from penstock.placement.problem import Problem
 from penstock.placement.rehearsal import Rehearsal
 from penstock.placement.simulator import shares_cores, simulate
 
 EFFORT_PER_SECOND = 2e6
 """Nodes and edges visited: it is counted instead of time, so that the same step is always placed alike."""
-GREEDY, SIMULATION = 6, 8
-"""How much more effort than a rehearsal these are."""
+CLUSTERS, GREEDY, SIMULATION = 8, 3, 4
+"""How many times the effort of a rehearsal these are."""
 CAPS = (0.5, 1.1, 0.25, 0.125, 0.06, 0.03, 0.0)
 """Of clusters: shares of the work that there is for each device."""
 ORDERS = ((True, False), (True, True), (False, True), (False, False))
@@ -31,7 +33,8 @@ class Search:
     def __init__(self, choice: Choice, effort: float) -> None:
         self.choice, self.left = choice, effort
         problem = choice.problem
-        self.affinity = Affinity(problem, choice.groups, choice.feasible)
+        self.affinities = [Affinity(problem, choice.groups, choice.feasible, divided) for divided in (False, True)]
+        self.work = self.affinities[0].work
         self.limits = [device.memory for device in problem.hardware.devices if device.memory]
         self.rehearsal = Rehearsal(problem)
         self.simulates = bool(self.limits) or shares_cores(problem.hardware)
@@ -55,10 +58,11 @@ class Search:
         clusters of several sizes."""
         for devices in given:
             self._add(devices)
-        share = sum(self.affinity.work) / len(self.choice.problem.seconds)
+        share = sum(self.work) / len(self.choice.problem.seconds)
         for most_bytes in [min(self.limits) * part for part in (0.9, 0.4, 0.15)] if self.limits else [float("inf")]:
-            for cap in CAPS:
-                clusters = self.affinity.clusters(cap * share, most_bytes=most_bytes)
+            for cap, affinity in itertools.product(CAPS, self.affinities):
+                self.left -= CLUSTERS * self.rehearsal.effort
+                clusters = affinity.clusters(cap * share, most_bytes=most_bytes)
                 if tuple(clusters) not in self.clusters:
                     self.clusters.add(tuple(clusters))
                     self._try(clusters)
@@ -69,9 +73,11 @@ class Search:
         members: list[list[int]] = [[] for _ in range(max(clusters, default=-1) + 1)]
         for g, cluster in enumerate(clusters):
             members[cluster].append(g)
-        work = self.affinity.work
+        work = self.work
         self.levels.append(sorted(members, key=lambda groups: -sum(work[g] for g in groups)))
         feasible = [self._allowed(groups) for groups in members]
+        if self.limits:
+            self._add(packed(members, feasible, self.affinities[0].bytes, self.choice.problem))
         of_nodes = [clusters[g] for g in self.choice.groups]
         for by_rank, balanced in ORDERS:
             self.left -= GREEDY * self.rehearsal.effort
@@ -129,3 +135,18 @@ class Search:
                             for g, d in zip(groups, before, strict=True):
                                 devices[g] = d
         self.found[tuple(devices)] = best
+
+
+def packed(
+    members: Sequence[Sequence[int]], feasible: Sequence[Sequence[int]], size: Sequence[float], problem: Problem
+) -> list[int]:
+    """The devices of groups, of which `members` are together: what holds most first, each where most room is left."""
+    room = [device.memory or float("inf") for device in problem.hardware.devices]
+    found = [0] * len(size)
+    sizes = [sum(size[g] for g in groups) for groups in members]
+    for n in sorted(range(len(members)), key=lambda n: -sizes[n]):
+        device = max(feasible[n], key=lambda d: room[d])
+        room[device] -= sizes[n]
+        for g in members[n]:
+            found[g] = device
+    return found

@@ -10,6 +10,11 @@ from penstock.placement.problem import Problem
 _ENDED, _READY = 0, 1
 
 
+def effort(problem: Problem) -> int:
+    """What a rehearsal takes: so many nodes and edges are visited."""
+    return sum(map(len, (problem.inputs, *problem.inputs, *problem.controls)))
+
+
 class Rehearsal:
     """`seconds(placement)` is what `simulate` says, as long as links share no wires and devices no cores."""
 
@@ -22,8 +27,7 @@ class Rehearsal:
         for outs, followers in zip(self._outs, p.followers, strict=True):
             if followers:
                 outs.append((0.0, followers))
-        self.effort = len(p.inputs) + sum(self._waiting)
-        """What a run costs: nodes and edges."""
+        self.effort = effort(p)
 
     def seconds(self, placement: Sequence[int]) -> float:
         p, outs = self._p, self._outs

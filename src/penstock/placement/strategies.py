@@ -11,7 +11,8 @@ from penstock.placement.bounds import lower_bound
 from penstock.placement.choice import Choice, Strategy
 from penstock.placement.contract import contract
 from penstock.placement.problem import Problem
-from penstock.placement.refine import EFFORT_PER_SECOND, Search
+from penstock.placement.refine import EFFORT_PER_SECOND, SIMULATION, Search, packed
+from penstock.placement.rehearsal import effort
 from penstock.placement.simulator import simulate
 from penstock.placement.timeline import Timeline
 
@@ -47,15 +48,18 @@ def greedy_strategy(choice: Choice) -> list[int]:
     problem = choice.problem
     bound = lower_bound(problem)
     few = contract(choice, bound / GRAINS)
-    search = Search(few.choice, choice.seconds * EFFORT_PER_SECOND)
     singles = one_device_each(choice)
+    rest = (CONTRACTION + SIMULATION * (FINALISTS + len(singles))) * effort(problem)
+    budget = choice.seconds * EFFORT_PER_SECOND - rest
+    limited = any(device.memory for device in problem.hardware.devices)
+    search = Search(few.choice, budget / 2 if limited else budget)
     search.start(_one_device_each(few.choice))
     search.improve(bound * ENOUGH)
     alone, timeline_alone = best_of(problem, singles)
     placement, timeline = best_of(problem, [*map(few.lift, search.best(FINALISTS)), alone])
     if timeline_alone.excess <= timeline.excess and timeline_alone.seconds <= timeline.seconds * WORTHWHILE:
         return alone
-    return placement if timeline.fits else fit_memory(choice, placement)
+    return placement if timeline.fits else fit_memory(choice, placement, budget / 2, bound * ENOUGH)
 
 
 GRAINS = 256
@@ -63,6 +67,8 @@ GRAINS = 256
 ENOUGH = 1.005
 """How close to that time a placement is good enough."""
 FINALISTS = 2
+CONTRACTION = 8
+"""How many times the effort of a rehearsal merging nodes takes."""
 WORTHWHILE = 1.02
 """How many times as fast several devices must be predicted to be to be used instead of one: no prediction is exact."""
 
@@ -120,9 +126,9 @@ def best_of(problem: Problem, candidates: Iterable[Sequence[int]]) -> tuple[list
     return best[1], best[2]
 
 
-def fit_memory(choice: Choice, placement: list[int]) -> list[int]:
-    """A placement within every device's memory: all of them are tried where they are few, otherwise the least
-    excess."""
+def fit_memory(choice: Choice, placement: list[int], effort_left: float, enough: float) -> list[int]:
+    """A placement within every device's memory: all of them are tried where they are few. Otherwise the best
+    that a search finds, in which what nodes hold is not merged as in that for time."""
     count = 1
     for feasible in choice.feasible:
         count *= len(feasible)
@@ -130,14 +136,11 @@ def fit_memory(choice: Choice, placement: list[int]) -> list[int]:
             break
     else:
         return best_of(choice.problem, map(choice.spread, itertools.product(*choice.feasible)))[0]
-    problem, devices = choice.problem, list(range(len(choice.problem.hardware.devices)))
-    # First fit: the groups with most state first, each to the device with most room.
-    size = [0.0] * len(choice.feasible)
+    problem, size = choice.problem, [0.0] * len(choice.feasible)
     for i, g in enumerate(choice.groups):
         size[g] += problem.state_bytes[i] + problem.output_bytes[i]
-    room = [problem.hardware.devices[d].memory or float("inf") for d in devices]
-    where = [f[0] for f in choice.feasible]
-    for g in sorted(range(len(size)), key=lambda g: -size[g]):
-        where[g] = max(choice.feasible[g], key=lambda d: room[d])
-        room[where[g]] -= size[g]
-    return best_of(problem, [placement, choice.spread(where)])[0]
+    where = packed([[g] for g in range(len(size))], choice.feasible, size, problem)
+    search = Search(choice, effort_left)
+    search.start([choice.of_groups(placement), where])
+    search.improve(enough)
+    return choice.spread(search.best()[0])
