@@ -12,7 +12,7 @@ from bench.placement.graphs import PARTS
 from penstock.placement import Choice, best_of, one_device_each, simulate
 from penstock.placement.choice import Strategy
 from penstock.placement.problem import Problem
-from penstock.placement.rehearsal import Rehearsal
+from penstock.placement.makespan import Makespan
 from penstock.placement.simulator import shares_cores
 from penstock.placement.strategies import strategy_named
 
@@ -185,7 +185,7 @@ def _timer(problem: Problem):  # type: ignore[no-untyped-def]
             return timeline.seconds * (1.0 if timeline.fits else 1e3)
 
         return simulated
-    return Rehearsal(problem).seconds
+    return Makespan(problem).seconds
 
 
 def single(choice: Choice) -> list[int]:

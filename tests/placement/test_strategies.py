@@ -16,9 +16,9 @@ from penstock.placement import Choice, Hardware, Link, SimulatedDevice, lower_bo
 from penstock.placement.calibration import Speeds
 from penstock.placement.coarsen import Affinity
 from penstock.placement.contract import contract
-from penstock.placement.hardware import full_name
+from penstock.placement.machines import full_name
 from penstock.placement.problem import Problem
-from penstock.placement.rehearsal import Rehearsal
+from penstock.placement.makespan import Makespan
 from penstock.placement.strategies import greedy_strategy, one_device_each
 from tests.placement.test_greedy import make
 
@@ -65,10 +65,10 @@ def test_small_graphs_take_as_long_as_the_best_of_all_placements_or_little_more(
 @pytest.mark.parametrize("seed", range(10))
 def test_a_rehearsal_takes_as_long_as_the_simulated_step(seed: int) -> None:
     problem = random_problem(seed, nodes=60, devices=3)
-    rehearsal, dice = Rehearsal(problem), random.Random(seed)
+    makespan, dice = Makespan(problem), random.Random(seed)
     for _ in range(5):
         where = [dice.randrange(3) for _ in problem.inputs]
-        assert rehearsal.seconds(where) == pytest.approx(simulate(problem, where).seconds)
+        assert makespan.seconds(where) == pytest.approx(simulate(problem, where).seconds)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,13 +9,13 @@ from penstock.placement.choice import Choice
 from penstock.placement.coarsen import Affinity
 from penstock.placement.greedy import greedy
 from penstock.placement.problem import Problem
-from penstock.placement.rehearsal import Rehearsal
+from penstock.placement.makespan import Makespan
 from penstock.placement.simulator import shares_cores, simulate
 
 EFFORT_PER_SECOND = 2e6
 """Nodes and edges visited: it is counted instead of time, so that the same step is always placed alike."""
 CLUSTERS, GREEDY, SIMULATION = 8, 3, 4
-"""How many times the effort of a rehearsal these are."""
+"""How many times the effort of a makespan these are."""
 CAPS = (0.5, 1.1, 0.25, 0.125, 0.06, 0.03, 0.0)
 """Of clusters: shares of the work that there is for each device."""
 ORDERS = ((True, False), (True, True), (False, True), (False, False))
@@ -36,7 +36,7 @@ class Search:
         self.affinities = [Affinity(problem, choice.groups, choice.feasible, divided) for divided in (False, True)]
         self.work = self.affinities[0].work
         self.limits = [device.memory for device in problem.hardware.devices if device.memory]
-        self.rehearsal = Rehearsal(problem)
+        self.makespan = Makespan(problem)
         self.simulates = bool(self.limits) or shares_cores(problem.hardware)
         self.levels: list[list[list[int]]] = []
         """Groups that are moved together: in large clusters first."""
@@ -47,11 +47,11 @@ class Search:
         """Of group g on `devices[g]`."""
         placement = self.choice.spread(devices)
         if self.simulates:
-            self.left -= SIMULATION * self.rehearsal.effort
+            self.left -= SIMULATION * self.makespan.effort
             timeline = simulate(self.choice.problem, placement)
             return timeline.excess, timeline.seconds
-        self.left -= self.rehearsal.effort
-        return 0.0, self.rehearsal.seconds(placement)
+        self.left -= self.makespan.effort
+        return 0.0, self.makespan.seconds(placement)
 
     def start(self, given: Iterable[Sequence[int]]) -> None:
         """Scores `given` devices of groups and, while there is effort left for half, what the greedy placement makes of
@@ -61,7 +61,7 @@ class Search:
         share = sum(self.work) / len(self.choice.problem.seconds)
         for most_bytes in [min(self.limits) * part for part in (0.9, 0.4, 0.15)] if self.limits else [float("inf")]:
             for cap, affinity in itertools.product(CAPS, self.affinities):
-                self.left -= CLUSTERS * self.rehearsal.effort
+                self.left -= CLUSTERS * self.makespan.effort
                 clusters = affinity.clusters(cap * share, most_bytes=most_bytes)
                 if tuple(clusters) not in self.clusters:
                     self.clusters.add(tuple(clusters))
@@ -80,7 +80,7 @@ class Search:
             self._add(packed(members, feasible, self.affinities[0].bytes, self.choice.problem))
         of_nodes = [clusters[g] for g in self.choice.groups]
         for by_rank, balanced in ORDERS:
-            self.left -= GREEDY * self.rehearsal.effort
+            self.left -= GREEDY * self.makespan.effort
             placement = greedy(self.choice.problem, of_nodes, feasible, by_rank, balanced)
             self._add(self.choice.of_groups(placement))
             if self.left <= 0:

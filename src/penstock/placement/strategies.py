@@ -12,7 +12,7 @@ from penstock.placement.choice import Choice, Strategy
 from penstock.placement.contract import contract
 from penstock.placement.problem import Problem
 from penstock.placement.refine import EFFORT_PER_SECOND, SIMULATION, Search, packed
-from penstock.placement.rehearsal import effort
+from penstock.placement.makespan import effort
 from penstock.placement.simulator import simulate
 from penstock.placement.timeline import Timeline
 
@@ -68,7 +68,7 @@ ENOUGH = 1.005
 """How close to that time a placement is good enough."""
 FINALISTS = 2
 CONTRACTION = 8
-"""How many times the effort of a rehearsal merging nodes takes."""
+"""How many times the effort of a makespan merging nodes takes."""
 WORTHWHILE = 1.02
 """How many times as fast several devices must be predicted to be to be used instead of one: no prediction is exact."""
 

@@ -11,11 +11,11 @@ _ENDED, _READY = 0, 1
 
 
 def effort(problem: Problem) -> int:
-    """What a rehearsal takes: so many nodes and edges are visited."""
+    """What a makespan takes: so many nodes and edges are visited."""
     return sum(map(len, (problem.inputs, *problem.inputs, *problem.controls)))
 
 
-class Rehearsal:
+class Makespan:
     """`seconds(placement)` is what `simulate` says, as long as links share no wires and devices no cores."""
 
     def __init__(self, problem: Problem) -> None:
