@@ -210,8 +210,7 @@ def test_more_segments_compute_more_again() -> None:
     x, grads = _layers(36)
     found = [*recomputations(_step(x, grads), Sizes())][1:]
     counts = [len(graph.nodes) for graph in found]
-    assert counts == sorted(counts)
-    assert len(found) > 3
+    assert counts[0] < counts[1] < counts[2] < counts[3]
 
 
 def test_sums_of_products_of_a_sequence_are_accumulated_where_that_saves_memory() -> None:

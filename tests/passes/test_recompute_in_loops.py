@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 import penstock as tf
 from penstock.analysis.sizes import Sizes
-from penstock.passes.prune import prune
+from penstock.engine.pipeline import BEFORE_PLACING, prepare
 from penstock.passes.recompute_in_loops import recomputations_in_loops
+from penstock.session.options import step_options
 
 STEPS, BATCH, UNITS = 6, 16, 32
 
@@ -38,7 +40,8 @@ CELLS = {
 def test_what_an_lstm_pushes_is_its_input_its_output_and_its_state() -> None:
     with tf.Graph().as_default():
         x, loss = _recurrent(CELLS["LSTM"]())
-        graph = prune([x], tf.gradients(loss, tf.trainable_variables()), [])
+        options = dataclasses.replace(step_options(None), passes=set(BEFORE_PLACING))
+        graph = prepare([x], tf.gradients(loss, tf.trainable_variables()), [], options).graph
         found = [*recomputations_in_loops(graph, Sizes())]
         counts = [_pushed(each) // (BATCH * UNITS) for each in (graph, *found)]
     assert counts[0] >= 8
