@@ -11,15 +11,17 @@ Steps are compiled, unless PENSTOCK_COMPILE says otherwise. Swapping to the host
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bench.machine import describe_machine
 from bench.malloc_peak import counting, peak_of
@@ -39,7 +41,8 @@ def measure(model: str, remedies: Sequence[str], rounds: int) -> dict[str, dict[
     """For each remedy the measured and the predicted bytes, the seconds of a step, and the loss after all steps."""
     import penstock as tf
 
-    steps, found = {}, {}
+    steps: dict[str, Callable[[], Any]] = {}
+    found: dict[str, dict[str, float]] = {}
     for name in remedies:
         config = tf.ConfigProto()
         config.graph_options.rewrite_options.memory_optimization = getattr(tf.RewriterConfig, REMEDIES[name])
@@ -50,8 +53,7 @@ def measure(model: str, remedies: Sequence[str], rounds: int) -> dict[str, dict[
             session = tf.Session(config=config)
             session.run(tf.global_variables_initializer())
             step = session.make_callable([loss, train], list(feeds))
-            given = list(feeds.values())
-            steps[name] = run = lambda step=step, given=given: step(*given)[0]
+            steps[name] = run = functools.partial(step, *feeds.values())
             for _ in range(WARM):
                 run()
             found[name] = {
@@ -62,7 +64,7 @@ def measure(model: str, remedies: Sequence[str], rounds: int) -> dict[str, dict[
     for _ in range(rounds):
         for name, run in steps.items():
             start = time.perf_counter()
-            found[name]["loss"] = float(run())
+            found[name]["loss"] = float(run()[0])
             times[name].append(time.perf_counter() - start)
     for name, each in times.items():
         found[name]["seconds"] = median(each)

@@ -14,7 +14,10 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("model", memory_models.MODELS)
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(model, marks=() if model == "dynamic RNN" else pytest.mark.slow) for model in memory_models.MODELS],
+)
 def test_the_allocator_sees_what_explain_says_and_remedies_lower_it(model: str) -> None:
     found = memory.measured_apart(model, ("none", "recompute"), rounds=1)
     for each in found.values():

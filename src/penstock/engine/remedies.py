@@ -183,7 +183,8 @@ class Remedies:
         chosen = dict(best.steps)
         memory = self._final(plain), self._final(best)
         early = [name for name in self.names if name != "order_for_memory"]
-        now, passed = plain.graph, []
+        now = plain.graph
+        passed: list[Passed] = []
         for name in early:
             now = chosen.get(name, now)
             passed.append(passed_by(name, now, self.show, memory if name in chosen else (memory[1], memory[1])))

@@ -59,15 +59,17 @@ def _terms(node: Node) -> list[tuple[Edge, ...]]:
 def _chain(node: Node, terms: list[tuple[Edge, ...]]) -> list[Node]:
     """The nodes that add `terms`, one after another."""
     attrs = {key: value for key, value in node.attrs.items() if key != "N"}
+    parts: list[Node] = []
     if node.op.name == "AddN":
-        op, (sum_so_far,), parts = get_op("AddV2"), terms.pop(0), []
+        op, sum_so_far = get_op("AddV2"), terms.pop(0)[0]
     else:
         zero = Node(
             f"{node.name}/zero", get_op("Const"),
             {"value": np.zeros((), node.dtypes[0].as_numpy_dtype), "dtype": node.dtypes[0]}, (), (), node.device,
             node.dtypes, (TensorShape(()),), node.source,
         )  # fmt: skip
-        op, sum_so_far, parts = ADD_PRODUCT, Edge(zero, 0), [zero]
+        parts.append(zero)
+        op, sum_so_far = ADD_PRODUCT, Edge(zero, 0)
     for i, term in enumerate(terms):
         parts.append(replace(node, name=f"{node.name}/part_{i}", op=op, attrs=attrs, inputs=(sum_so_far, *term)))
         sum_so_far = Edge(parts[-1], 0)

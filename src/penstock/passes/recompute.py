@@ -42,7 +42,8 @@ def recomputations(graph: StepGraph, sizes: Sizes) -> Iterator[StepGraph]:
     if not forward.kept:
         return
     yield forward.again(lambda edge: edge.node.op.flops_fn is not None, {})
-    count, tried = 2.0, set()
+    count = 2.0
+    tried: set[tuple[int, ...]] = set()
     while count <= MOST_SEGMENTS:
         cuts = forward.cuts(round(count))
         if cuts and cuts not in tried:
