@@ -141,7 +141,7 @@ def random_dag(scale: float) -> Step:
     values = list(x.values())
     for _ in range(_count(500, scale, 20)):
         a = values[dice.randint(max(0, len(values) - 40), len(values))]
-        side = a.shape.as_list()[1]
+        side = int(a.shape[1])
         like = [v for v in values[-60:] if v.shape.as_list()[1] == side]
         kind = dice.randint(3)
         if kind == 0:

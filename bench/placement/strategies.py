@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from bench.placement.graphs import PARTS
 from penstock.placement import Choice, best_of, one_device_each, simulate
 from penstock.placement.choice import Strategy
-from penstock.placement.problem import Problem
 from penstock.placement.makespan import Makespan
+from penstock.placement.problem import Problem
 from penstock.placement.simulator import shares_cores
 from penstock.placement.strategies import strategy_named
 

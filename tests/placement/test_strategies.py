@@ -17,8 +17,8 @@ from penstock.placement.calibration import Speeds
 from penstock.placement.coarsen import Affinity
 from penstock.placement.contract import contract
 from penstock.placement.machines import full_name
-from penstock.placement.problem import Problem
 from penstock.placement.makespan import Makespan
+from penstock.placement.problem import Problem
 from penstock.placement.strategies import greedy_strategy, one_device_each
 from tests.placement.test_greedy import make
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from penstock.placement.choice import Choice
 from penstock.placement.coarsen import Affinity
 from penstock.placement.greedy import greedy
-from penstock.placement.problem import Problem
 from penstock.placement.makespan import Makespan
+from penstock.placement.problem import Problem
 from penstock.placement.simulator import shares_cores, simulate
 
 EFFORT_PER_SECOND = 2e6

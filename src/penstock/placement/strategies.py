@@ -10,9 +10,9 @@ from penstock.export import export
 from penstock.placement.bounds import lower_bound
 from penstock.placement.choice import Choice, Strategy
 from penstock.placement.contract import contract
+from penstock.placement.makespan import effort
 from penstock.placement.problem import Problem
 from penstock.placement.refine import EFFORT_PER_SECOND, SIMULATION, Search, packed
-from penstock.placement.makespan import effort
 from penstock.placement.simulator import simulate
 from penstock.placement.timeline import Timeline
 
