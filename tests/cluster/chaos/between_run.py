@@ -178,6 +178,12 @@ class BetweenRun(Stage):
         for _ in self.wait_until("ended"):
             if self.ended:
                 return
+            if self.mode == "sync" and any(task.ended for task in self._workers):
+                for task in self._workers:  # the other may wait for its gradients for ever
+                    if not task.ended and task.pid:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(task.pid, signal.SIGKILL)
+                        task.pid = 0  # until it is started again, and finds that it is to stop
 
     def close(self) -> None:
         assert self._forks.stdin is not None
