@@ -63,7 +63,7 @@ def test_small_graphs_take_as_long_as_the_best_of_all_placements_or_little_more(
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_rehearsal_takes_as_long_as_the_simulated_step(seed: int) -> None:
+def test_the_lean_simulation_takes_as_long_as_the_simulated_step(seed: int) -> None:
     problem = random_problem(seed, nodes=60, devices=3)
     makespan, dice = Makespan(problem), random.Random(seed)
     for _ in range(5):
