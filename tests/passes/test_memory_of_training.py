@@ -143,7 +143,7 @@ def _assert_nothing_is_worse(steps: dict[str, Trained], compiled: bool = False) 
         assert step.predicted <= plain.predicted, kind
         assert all(after <= before for before, after in step.promised), kind
         for one, other in zip(step.variables, plain.variables, strict=True):
-            np.testing.assert_allclose(one, other, 1e-5, 1e-7)
+            np.testing.assert_allclose(one, other, 1e-5, 1e-6 if compiled else 1e-7)  # C contracts products and sums
 
 
 @pytest.mark.uncompiled

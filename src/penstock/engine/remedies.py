@@ -103,15 +103,18 @@ class Remedies:
         for option in self._promising(plain):
             if self._fits(best):
                 break
-            if self._final(option).saves(self._final(best)):
-                best = option
+            best = self._better(best, option)
         if self.budget is None:
-            apart = replace(best, regions=False)
-            if self._final(apart).peak < WORTH * self._final(best).peak and self._final(apart).saves(self._final(best)):
-                best = apart
+            best = self._better(best, replace(best, regions=False))
         elif not self._fits(best):
             raise self._exhausted(best)
         return self._result(plain, best)
+
+    def _better(self, best: Option, option: Option) -> Option:
+        before, after = self._final(best), self._final(option)
+        slower = self.budget is None and best.regions and not option.regions
+        worth = after.peak < WORTH * before.peak if slower else True
+        return option if worth and after.saves(before) else best
 
     def _promising(self, plain: Option) -> Iterator[Option]:
         """The options that are tried: those that take least memory before they are compiled, or that seem to fit, the
@@ -124,6 +127,8 @@ class Remedies:
         least = sorted(options, key=size.__getitem__)[:TRIED]
         if self.budget is None:
             yield from (option for option in options if option in least)
+            if least:
+                yield replace(least[0], regions=False)
         else:
             fit = [option for option in options if size[option] <= self.budget][:TRIED]
             for option in [plain, *(option for option in options if option in fit or option in least)]:
