@@ -53,8 +53,7 @@ def measure(model: str, remedies: Sequence[str], rounds: int) -> dict[str, dict[
             session = tf.Session(config=config)
             session.run(tf.global_variables_initializer())
             step = session.make_callable([loss, train], list(feeds))
-            run = functools.partial(step, *feeds.values())
-            steps[name] = run
+            steps[name] = run = functools.partial(step, *feeds.values())
             for _ in range(WARM):
                 run()
             found[name] = {
@@ -63,9 +62,9 @@ def measure(model: str, remedies: Sequence[str], rounds: int) -> dict[str, dict[
             }
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
-        for name, each_step in steps.items():
+        for name, timed in steps.items():
             start = time.perf_counter()
-            found[name]["loss"] = float(each_step()[0])
+            found[name]["loss"] = float(timed()[0])
             times[name].append(time.perf_counter() - start)
     for name, each in times.items():
         found[name]["seconds"] = median(each)
