@@ -2,7 +2,7 @@
 
 `python -m penstock checkpoint ...` (or `penstock checkpoint ...`) converts and inspects checkpoints,
 `python -m penstock cluster ...` starts and stops clusters of several processes, `python -m penstock tune ...` searches
-for the hyperparameters of a program.
+for the hyperparameters of a program, `python -m penstock plan ...` predicts how it would train on other machines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ def main() -> None:
         sys.exit(
             "usage: python -m penstock program.py [arguments]\n       python -m penstock checkpoint convert|inspect\n"
             "       python -m penstock cluster start|status|logs|stop|token\n"
-            "       python -m penstock tune program.py --space space.yaml --trials 50 [options] [-- arguments]"
+            "       python -m penstock tune program.py --space space.yaml --trials 50 [options] [-- arguments]\n"
+            "       python -m penstock plan program.py --hardware machines.yaml [options] [-- arguments]"
         )
     if sys.argv[1] == "checkpoint":
         from penstock.checkpoint.command import main as checkpoint
@@ -29,6 +30,10 @@ def main() -> None:
         from penstock.tune.command import main as tune
 
         sys.exit(tune(sys.argv[2:]))
+    if sys.argv[1] == "plan":
+        from penstock.capacity.command import main as plan
+
+        sys.exit(plan(sys.argv[2:]))
     from penstock.as_tensorflow import run_program
 
     run_program(sys.argv[1:])

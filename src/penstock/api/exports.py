@@ -1252,6 +1252,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.placement": {
+        "penstock.capacity.plan": "CapacityPlan plan_training",
         "penstock.partition.compression": "compress_transfers",
         "penstock.placement.bounds": "lower_bound",
         "penstock.placement.calibration": "Speeds",
@@ -1266,7 +1267,14 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.placement.simulator": "simulate",
         "penstock.placement.strategies": "best_of one_device_each register_strategy",
         "penstock.placement.timeline": "Timeline",
+        "penstock.placement.training.cluster": "TrainingCluster=Cluster",
+        "penstock.placement.training.faults": "Faults",
+        "penstock.placement.training.noise": "Jitter",
+        "penstock.placement.training.result": "Training",
+        "penstock.placement.training.simulate": "simulate_training",
+        "penstock.placement.training.work": "ModelPart=Part ReplicaStep",
         "penstock.session.simulation": "compare_strategies predict_step simulate_step step_choice",
+        "penstock.session.training_step": "training_step",
     },
     "penstock.python_io": {
         "penstock.records.writer": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",

@@ -1,0 +1,77 @@
+"""One way to train, on described machines, with so many replicas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.export import export
+from penstock.placement.hardware import Hardware
+from penstock.placement.training import pipeline, ring, servers
+from penstock.placement.training.cluster import Cluster
+from penstock.placement.training.faults import Faults
+from penstock.placement.training.noise import Jitter
+from penstock.placement.training.result import FAULTS, Training
+from penstock.placement.training.work import ReplicaStep
+
+MODES = "sync", "async", "ring", "pipeline"
+PARTS = 8
+"""Into how many parts a model is put together: enough for transfers to overlap with computing."""
+
+
+@export("placement.simulate_training")
+def simulate_training(
+    step: ReplicaStep,
+    hardware: Hardware | Cluster,
+    replicas: int,
+    mode: str = "sync",
+    *,
+    backup: int = 0,
+    ps: int = 0,
+    balance: float = 1.0,
+    stages: int = 2,
+    batches: int = 0,
+    schedule: str = "1f1b",
+    jitter: Jitter | None = None,
+    faults: Faults | None = None,
+    steps: int = 30,
+) -> Training:
+    """`steps` steps of training by `replicas` replicas, which take seconds for hundreds of them.
+
+    mode: "sync" and "async" with `ps` parameter servers (by default those described), over which variables
+    are spread with this `balance` (mean load over largest); "ring" for all-reduce; "pipeline" for replicas of `stages`
+    devices each, through which `batches` small batches go in a `schedule` ("gpipe", "1f1b"). backup: synchronous
+    workers in addition; the first gradients count. hardware: its machines are repeated as often as is needed.
+    """
+    if replicas < 1 or backup < 0:
+        raise ValueError(f"there must be at least one replica, not {replicas}, and no less than 0 for backup")
+    if backup and mode != "sync":
+        raise ValueError(f"backup workers need mode 'sync', not {mode!r}")
+    cluster = hardware if isinstance(hardware, Cluster) else Cluster.of(hardware, ps)
+    if ps:
+        cluster = replace(cluster, servers=ps)
+    if mode in ("sync", "async"):
+        found = servers.train(
+            step.merged(PARTS), cluster, replicas,
+            synchronous=mode == "sync", backup=backup, jitter=jitter, steps=steps, balance=balance,
+        )  # fmt: skip
+        machines = cluster.servers  # of the others none has anything that is not there elsewhere
+    elif mode == "ring":
+        found = ring.train(step.merged(PARTS), cluster, replicas, jitter, steps)
+        machines = -(-found.devices // cluster.per_host)
+    elif mode == "pipeline":
+        found = pipeline.train(step, cluster, replicas, stages, batches, jitter, steps, schedule)
+        machines = -(-found.devices // cluster.per_host)
+    else:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    return found if faults is None else _with_faults(found, faults, machines, jitter)
+
+
+def _with_faults(found: Training, faults: Faults, machines: int, jitter: Jitter | None) -> Training:
+    useful = faults.useful(machines, jitter.seed if jitter else 0)
+    lost = found.step_seconds * (1 / useful - 1) if useful else float("inf")
+    return replace(
+        found,
+        seconds=found.seconds + lost,
+        examples_per_second=found.examples_per_second * useful,
+        spent=found.spent | {FAULTS: lost},
+    )
