@@ -218,3 +218,12 @@ def test_a_trial_that_is_lost_twice_is_not_repeated_again(tmp_path: Path) -> Non
     assert [trial.state for trial in study.trials] == [TrialState.FAIL] * 2
     assert list(map(counts, study.trials)) == [False, True]
     assert study.trials[0].params == study.trials[1].params
+
+
+@pytest.mark.slow
+def test_the_example_finds_what_recognises_most_digits(tmp_path: Path) -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    space = examples / "tune_digits.yaml"
+    study = tf.tune.run([str(examples / "tune_digits.py")], space, 4, on="processes", folder=tmp_path, **QUIET)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 4
+    assert study.best_value < 0.5  # by chance 0.9

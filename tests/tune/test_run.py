@@ -169,7 +169,7 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
     for wrong, said in (
         ({"trials": 0}, "no searches of 0 trials"),
         ({"direction": "up"}, "'minimize' or 'maximize'"),
-        ({"sampler": "grid"}, "There is no sampler 'grid': there are gp, tpe, random"),
+        ({"sampler": "grid"}, "There is no sampler 'grid': there are gp, gp-per-second, tpe, random"),
         ({"pruner": "all"}, "There is no pruner 'all'"),
         ({"metric": "loss"}, "A function returns its value"),
         ({"space": 3}, "A space is a mapping or a file, not 3"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,14 +21,15 @@ def make_pruner(given: str | optuna.pruners.BasePruner) -> optuna.pruners.BasePr
     return given if isinstance(given, optuna.pruners.BasePruner) else _named("pruner", given, _PRUNERS)()
 
 
-def _gp(seed: int | None) -> optuna.samplers.BaseSampler:
+def _gp(seed: int | None, per_second: bool = False) -> optuna.samplers.BaseSampler:
     from penstock.tune.sampler import GPEIMCMC
 
-    return GPEIMCMC(seed=seed)
+    return GPEIMCMC(seed=seed, per_second=per_second)
 
 
 _SAMPLERS: dict[str, Callable[[int | None], optuna.samplers.BaseSampler]] = {
     "gp": _gp,
+    "gp-per-second": functools.partial(_gp, per_second=True),
     "tpe": lambda seed: optuna.samplers.TPESampler(seed=seed),
     "random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
 }
