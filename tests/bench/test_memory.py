@@ -21,6 +21,6 @@ pytestmark = [
 def test_the_allocator_sees_what_explain_says_and_remedies_lower_it(model: str) -> None:
     found = memory.measured_apart(model, ("none", "recompute"), rounds=1)
     for each in found.values():
-        assert each["predicted"] == pytest.approx(each["measured"], rel=0.1)
+        assert each["predicted"] == pytest.approx(each["measured"], rel=0.15)
     assert found["recompute"]["measured"] < 0.9 * found["none"]["measured"]
     assert found["recompute"]["loss"] == pytest.approx(found["none"]["loss"], rel=1e-4)
