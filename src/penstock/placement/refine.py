@@ -12,7 +12,7 @@ from penstock.placement.makespan import Makespan
 from penstock.placement.problem import Problem
 from penstock.placement.simulator import shares_cores, simulate
 
-EFFORT_PER_SECOND = 2e6
+EFFORT_PER_SECOND = 2.5e6
 """Nodes and edges visited: it is counted instead of time, so that the same step is always placed alike."""
 CLUSTERS, GREEDY, SIMULATION = 8, 3, 4
 """How many times the effort of a makespan these are."""
@@ -20,8 +20,8 @@ CAPS = (0.5, 1.1, 0.25, 0.125, 0.06, 0.03, 0.0)
 """Of clusters: shares of the work that there is for each device."""
 ORDERS = ((True, False), (True, True), (False, True), (False, False))
 """Of the greedy placement: by rank or not, balanced or not."""
-STARTS = 3
-"""How many placements are improved."""
+STARTS, MORE = 3, 7
+"""How many placements are improved, and how many more if there is effort left: not if the graph is large."""
 
 Score = tuple[float, float]
 """Bytes that no device has, seconds; what is lower is better."""
@@ -105,10 +105,11 @@ class Search:
     def improve(self, enough: float) -> None:
         """Moves clusters of the best placements, one at a time, until nothing helps, the step takes only `enough`
         seconds, or there is no effort left."""
-        starts = self.best(STARTS)
-        for n, devices in enumerate(starts):
+        starts = self.best(STARTS + MORE)
+        for n, devices in enumerate(starts[:STARTS]):
             self._climb(list(devices), enough, self.left * (1 - 1 / (2 * (STARTS - n))))
-        self._climb(list(self.best()[0]), enough, 0.0)
+        for devices in [*self.best(), *starts[STARTS:]]:
+            self._climb(list(devices), enough, 0.0)
 
     def _climb(self, devices: list[int], enough: float, until: float) -> None:
         best = self.found[tuple(devices)]
