@@ -76,6 +76,8 @@ class Search:
         work = self.work
         self.levels.append(sorted(members, key=lambda groups: -sum(work[g] for g in groups)))
         feasible = [self._allowed(groups) for groups in members]
+        sizes = self.affinities[0].bytes if self.limits else self.work
+        self._add(in_a_row(members, feasible, sizes, len(self.choice.problem.seconds)))
         if self.limits:
             self._add(packed(members, feasible, self.affinities[0].bytes, self.choice.problem))
         of_nodes = [clusters[g] for g in self.choice.groups]
@@ -150,4 +152,19 @@ def packed(
         room[device] -= sizes[n]
         for g in members[n]:
             found[g] = device
+    return found
+
+
+def in_a_row(
+    members: Sequence[Sequence[int]], feasible: Sequence[Sequence[int]], size: Sequence[float], devices: int
+) -> list[int]:
+    """The same, clusters that follow each other in the graph together, of about the same size on each device."""
+    found = [0] * len(size)
+    before, total = 0.0, sum(size) or 1.0
+    for groups, allowed in zip(members, feasible, strict=True):
+        here = sum(size[g] for g in groups)
+        device = min(devices - 1, int((before + here / 2) / total * devices))
+        before += here
+        for g in groups:
+            found[g] = device if device in allowed else allowed[0]
     return found
