@@ -115,7 +115,7 @@ def by_hand(choice: Choice) -> list[int]:
 
 def minimum_cut(choice: Choice) -> list[int]:
     """The fewest bytes between parts of the same work: recursive bisection by Kernighan and Lin, from networkx."""
-    import networkx  # type: ignore[import-untyped]
+    import networkx
 
     p = choice.problem
     graph = networkx.Graph()
