@@ -60,9 +60,9 @@ def test_one_servers_card_is_all_that_counts_if_it_is_slow(replicas: int) -> Non
 
 
 def test_servers_share_the_load_until_the_workers_cards_count() -> None:
-    few = simulate_training(SIMPLE, cluster(card=5e8, server_card=1e9), 8, ps=2)
-    many = simulate_training(SIMPLE, cluster(card=5e8, server_card=1e9), 8, ps=16)
-    uneven = simulate_training(SIMPLE, cluster(card=5e8, server_card=1e9), 8, ps=2, balance=0.5)
+    few = simulate_training(SIMPLE, cluster(card=5e8, server_card=1e9), 8, ps=2, balance=1.0)
+    many = simulate_training(SIMPLE, cluster(card=5e8, server_card=1e9), 8, ps=16, balance=1.0)
+    uneven = simulate_training(SIMPLE, cluster(card=5e8, server_card=1e9), 8, ps=2)
     assert few.step_seconds == pytest.approx(3 + 2 * 8 / 2)
     assert many.step_seconds == pytest.approx(3 + 2 * 2)
     assert uneven.step_seconds == pytest.approx(3 + 2 * 8)
@@ -88,6 +88,15 @@ def test_gradients_are_taken_in_one_after_the_other() -> None:
     found = simulate_training(replace(SIMPLE, update=0.5), cluster(server_work=1e10), 10)
     assert found.step_seconds == pytest.approx(3 + 10 * 0.1 + 0.2)  # and then variables and sums are read
     assert found.spent["updates"] == pytest.approx(0.2)
+
+
+def test_variables_that_differ_in_size_load_servers_unevenly() -> None:
+    """Servers have a variable each in turn: 5 + 1, 1 + 1 and 1 of 9 bytes, so 3 servers do what 1.5 would."""
+    parts = tuple(ModelPart(0.1, 0.1, size, size) for size in (5.0, 1.0, 1.0, 1.0, 1.0))
+    step, slow = ReplicaStep(parts, examples=1), cluster(server_card=1e-6)
+    uneven = simulate_training(step, slow, 4, ps=3).step_seconds
+    assert uneven == pytest.approx(simulate_training(step, slow, 4, ps=3, balance=0.5).step_seconds)
+    assert uneven == pytest.approx(2 * 4 * 6e6, rel=1e-5)
 
 
 # --- chances ------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ def _plan(args: argparse.Namespace, rest: Sequence[str]) -> None:
         args.mode,
         backup=args.backup,
         ps=args.ps,
+        balance=args.balance,
         stages=args.stages,
         batches=args.batches,
         schedule=args.schedule,
@@ -95,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     model.add_argument("--devices", type=int, default=1, help="devices of a replica, over which its nodes are placed")
     training = parser.add_argument_group("training")
     training.add_argument("--ps", type=int, default=0, help="parameter servers (as many as described)")
+    training.add_argument(
+        "--balance", type=float, default=0.0, help="of servers, 1: even (each has a variable in turn)"
+    )
     training.add_argument("--backup", type=int, default=0, help="synchronous workers in addition, the last are dropped")
     training.add_argument("--stages", type=int, default=2, help="devices of each pipeline (%(default)s)")
     training.add_argument("--batches", type=int, default=0, help="small batches in a pipeline's step (4 a stage)")

@@ -58,7 +58,7 @@ def find_step(words: Sequence[str], name: str = "") -> FoundStep:
         return make_callable(session, fetches, feed_list, *rest, **named)
 
     words_before, path_before = sys.argv, list(sys.path)
-    BaseSession.run, BaseSession.make_callable = watched, callable_of  # type: ignore[method-assign]
+    BaseSession.run, BaseSession.make_callable = watched, callable_of  # type: ignore[method-assign, assignment]
     try:
         run_program(words)
     except _Found:
@@ -81,7 +81,7 @@ def find_step(words: Sequence[str], name: str = "") -> FoundStep:
 def _trains(nodes: Sequence[Any]) -> bool:
     """Whether some variable is both updated and read to compute with. A counter is, too: values of one number do not
     count."""
-    read, updated = set(), set()
+    read, updated = set[Any](), set[Any]()
     for node in nodes:
         if updates_variable(node):
             if not node.op.traits.sets_up:

@@ -13,11 +13,12 @@ from penstock.placement.training.work import Part, ReplicaStep
 
 @dataclass(slots=True)
 class _Use:
-    """What a step does with a variable. need: when it is first read to compute with. ready: when all is there from
-    which it is updated. The bytes are those that would go to another device if the variable were there."""
+    """What a step does with a variable. need: when the longest forward node that uses it begins. ready: when all is
+    there from which it is updated. The bytes are those that would go to another device if the variable were there."""
 
     state: float
     need: float = float("inf")
+    longest: float = -1.0
     ready: float = 0.0
     pull: float = 0.0
     push: float = 0.0
@@ -28,17 +29,18 @@ def replica_step(timeline: Timeline, examples: float) -> ReplicaStep:
     """The parts of a step that has been simulated on the devices of one replica. Raises ValueError if it updates no
     variable with what it computes."""
     problem = timeline.problem
-    starts = dict(zip(problem.nodes, timeline.starts, strict=True))
     ends = dict(zip(problem.nodes, timeline.ends, strict=True))
-    durations = {node: ends[node] - starts[node] for node in problem.nodes}
+    durations = {node: ends[node] - start for node, start in zip(problem.nodes, timeline.starts, strict=True)}
     updaters = dict.fromkeys(node for node in problem.nodes if updates_variable(node))
     size = dict(zip(problem.values, problem.value_bytes, strict=True))
     uses = {
         node: _Use(problem.state_bytes[i]) for i, node in enumerate(problem.nodes) if node.op.traits.holds == "variable"
     }
-    for node in problem.nodes:
+    end = max((ends[node] for node in problem.nodes if node not in updaters), default=0.0)
+    turn = _turn(timeline, end)
+    for i, node in enumerate(problem.nodes):
         if node not in updaters:
-            _reads(node, uses, size, starts)
+            _reads(timeline, i, uses, size, turn)
     for node in updaters:
         _updates(node, uses, size, ends)
     if not any(use.pull and use.push for use in uses.values()):
@@ -49,9 +51,8 @@ def replica_step(timeline: Timeline, examples: float) -> ReplicaStep:
         for node, device in zip(problem.nodes, timeline.placement, strict=True)
         if durations[node]
     )
-    end = max((ends[node] for node in problem.nodes if node not in updaters), default=0.0)
     return ReplicaStep(
-        _parts(timeline, uses, end),
+        _parts(timeline, uses, turn, end),
         examples,
         update / len(set(timeline.placement)),
         launches / len(set(timeline.placement)),
@@ -71,13 +72,18 @@ def _updates(node: Node, uses: dict[Node, _Use], size: dict[Edge, float], ends: 
         use.read |= fresh
 
 
-def _reads(node: Node, uses: dict[Node, _Use], size: dict[Edge, float], starts: dict[Node, float]) -> None:
+def _reads(timeline: Timeline, i: int, uses: dict[Node, _Use], size: dict[Edge, float], turn: float) -> None:
+    node = timeline.problem.nodes[i]
     for index in state_reads(node):
         variable = variable_of(node.inputs[index])
         if variable not in uses:
             continue
         use = uses[variable]
-        use.need = min(use.need, starts[node])
+        for k in _computing(timeline, i):
+            start = timeline.starts[k]
+            longest = timeline.ends[k] - start
+            if start < turn and longest > use.longest:
+                use.need, use.longest = start, longest
         if node.op.traits.part:  # rows of it, which are looked up where it is
             use.pull += sum(size.get(Edge(node, port), 0.0) for port in range(len(node.dtypes)))
         elif Edge(variable, 0) not in use.read:
@@ -85,9 +91,22 @@ def _reads(node: Node, uses: dict[Node, _Use], size: dict[Edge, float], starts: 
             use.read.add(Edge(variable, 0))
 
 
-def _parts(timeline: Timeline, uses: dict[Node, _Use], end: float) -> tuple[Part, ...]:
+def _computing(timeline: Timeline, i: int) -> set[int]:
+    """Node i, or if it takes no time those after it that do."""
+    found, seen, stack = set[int](), {i}, [i]
+    while stack:
+        k = stack.pop()
+        if timeline.ends[k] > timeline.starts[k]:
+            found.add(k)
+        else:
+            fresh = [after for after in timeline.problem.consumers[k] if after not in seen]
+            seen.update(fresh)
+            stack += fresh
+    return found
+
+
+def _parts(timeline: Timeline, uses: dict[Node, _Use], turn: float, end: float) -> tuple[Part, ...]:
     """One for each variable that is computed with, in the order in which they are needed."""
-    turn = _turn(timeline, end)
     needed = sorted((use for use in uses.values() if use.need < float("inf")), key=lambda use: use.need)
     slots = sum(use.state for use in uses.values() if use.need == float("inf"))
     weights = sum(use.state for use in needed) or 1.0
@@ -95,7 +114,6 @@ def _parts(timeline: Timeline, uses: dict[Node, _Use], end: float) -> tuple[Part
     carried, kept = _alive(timeline, cuts, turn)
     parts: list[Part] = []
     begin = 0.0
-    after = end
     ready = [0.0] * len(needed)
     latest = turn
     for k in range(len(needed) - 1, -1, -1):  # backward, gradients come in the opposite order
@@ -103,7 +121,7 @@ def _parts(timeline: Timeline, uses: dict[Node, _Use], end: float) -> tuple[Part
         ready[k] = latest
     for k, (use, cut) in enumerate(zip(needed, cuts, strict=True)):
         following = ready[k + 1] if k + 1 < len(needed) else turn
-        last = after if k == 0 else ready[k]
+        last = end if k == 0 else ready[k]
         backward = max(0.0, last - following)
         state = use.state + slots * use.state / weights
         parts.append(Part(max(0.0, cut - begin), backward, use.pull, use.push, carried[k], kept[k], state))
@@ -112,18 +130,18 @@ def _parts(timeline: Timeline, uses: dict[Node, _Use], end: float) -> tuple[Part
 
 
 def _turn(timeline: Timeline, end: float) -> float:
-    """When the step begins to compute backward: the first node that belongs to the gradient of another."""
+    """When the step begins to compute backward: when the last node has ended that gradients are computed from. Nodes of
+    gradients that need nothing, such as shapes, may run much earlier."""
     problem = timeline.problem
-    starts = [
-        start
-        for node, start, stop in zip(problem.nodes, timeline.starts, timeline.ends, strict=True)
-        if stop > start and (node.name.startswith("gradients") or "/gradients" in node.name or _is_gradient(node))
-    ]
-    return min(starts, default=end / 3)  # backward takes twice as long where nothing says which nodes it is
+    gradient = [_is_gradient(node) for node in problem.nodes]
+    used = [i for i, mine in enumerate(gradient) if not mine and any(gradient[k] for k in problem.consumers[i])]
+    return max((timeline.ends[i] for i in used), default=end / 3)  # backward takes about twice as long
 
 
 def _is_gradient(node: Node) -> bool:
-    return node.source is not None and node.source._original_op is not None
+    """Whether it computes a gradient: by what `tf.gradients` notes, or by its name, for graphs that were imported."""
+    noted = node.source is not None and node.source._original_op is not None
+    return noted or node.name.startswith("gradients") or "/gradients" in node.name
 
 
 def _alive(timeline: Timeline, cuts: list[float], turn: float) -> tuple[list[float], list[float]]:

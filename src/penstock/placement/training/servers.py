@@ -2,9 +2,8 @@
 
 A replica gets the parameters of its parts one after the other, computes each part when they are there, and gives the
 gradients of each part when that has been computed backward. The servers' network cards divide what they can carry among
-the replicas. Variables are taken to be spread evenly over the servers (`balance` says how evenly: the mean load over
-the largest), which are thus one server with all their cards. A server's processor takes in gradients in the order in
-which they come.
+the replicas. The servers are taken as one with all their cards, of which as much is used as their `balance` says: the
+mean load over the largest. A server's processor takes in gradients in the order in which they come.
 """
 
 from __future__ import annotations
@@ -36,13 +35,22 @@ def train(
     steps: int = 30,
     balance: float = 1.0,
 ) -> Training:
-    """`steps` steps (of each replica) of `replicas` workers; of the gradients of `backup` more, the first count."""
+    """`steps` steps (of each replica) of `replicas` workers and `backup` more; as many gradients as workers count."""
     if backup and not synchronous:
         raise ValueError("backup workers need synchronous training: without it nobody waits for the slowest")
     made = (_Synchronous if synchronous else _Asynchronous)(
         step, cluster, replicas, backup, jitter or Jitter(), steps, balance
     )
     return made.run()
+
+
+def round_robin(step: ReplicaStep, servers: int) -> float:
+    """The mean load over the largest if each server in turn gets a variable, as `replica_device_setter` does by default:
+    large variables make it uneven."""
+    loads = [0.0] * servers
+    for index, part in enumerate(step.parts):
+        loads[index % servers] += part.pull + part.push
+    return sum(loads) / servers / max(loads) if max(loads) else 1.0
 
 
 @dataclass(slots=True)
@@ -167,7 +175,7 @@ class _Servers:
         self.step, self.cluster, self.wanted, self.backup, self.steps = step, cluster, replicas, backup, steps
         count = replicas + backup
         limit, self.latency = cluster.to_servers(count)
-        servers = max(1.0, cluster.servers * balance)
+        self.servers = servers = max(1.0, cluster.servers * balance)
         rate = min(cluster.server_card * servers, cluster.switch)
         self.clock = Clock()
         self.down, self.up = FairWire(self.clock, rate, limit), FairWire(self.clock, rate, limit)
@@ -192,7 +200,7 @@ class _Servers:
         carried = max(self.down.carried, self.up.carried)
         used = {name: min(1.0, carried / (rate * now)) for name, rate in self.limited.items()}
         used["the servers' processors"] = min(1.0, self.processor.served / now)
-        memory = {"worker": step.peak - max(0.0, step.state - step.pull), "server": step.state / self.cluster.servers}
+        memory = {"worker": step.peak - max(0.0, step.state - step.pull), "server": step.state / self.servers}
         return Training(
             self.mode, self.wanted, self.backup, step.devices * len(self.replicas), np.array(seconds), per_second,
             step.alone, spent, used, memory, staleness,

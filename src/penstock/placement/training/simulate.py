@@ -27,7 +27,7 @@ def simulate_training(
     *,
     backup: int = 0,
     ps: int = 0,
-    balance: float = 1.0,
+    balance: float = 0.0,
     stages: int = 2,
     batches: int = 0,
     schedule: str = "1f1b",
@@ -37,8 +37,8 @@ def simulate_training(
 ) -> Training:
     """`steps` steps of training by `replicas` replicas, which take seconds for hundreds of them.
 
-    mode: "sync" and "async" with `ps` parameter servers (by default those described), over which variables
-    are spread with this `balance` (mean load over largest); "ring" for all-reduce; "pipeline" for replicas of `stages`
+    mode: "sync" and "async" with `ps` parameter servers (by default those described), which have the variables of parts
+    in turn, or as evenly as `balance` says (the mean load over the largest; 1: evenly); "ring" for all-reduce; "pipeline" for replicas of `stages`
     devices each, through which `batches` small batches go in a `schedule` ("gpipe", "1f1b"). backup: synchronous
     workers in addition; the first gradients count. hardware: its machines are repeated as often as is needed.
     """
@@ -52,7 +52,8 @@ def simulate_training(
     if mode in ("sync", "async"):
         found = servers.train(
             step.merged(PARTS), cluster, replicas,
-            synchronous=mode == "sync", backup=backup, jitter=jitter, steps=steps, balance=balance,
+            synchronous=mode == "sync", backup=backup, jitter=jitter, steps=steps,
+            balance=balance or servers.round_robin(step, cluster.servers),
         )  # fmt: skip
         machines = cluster.servers  # of the others none has anything that is not there elsewhere
     elif mode == "ring":
