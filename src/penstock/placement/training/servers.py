@@ -45,8 +45,8 @@ def train(
 
 
 def round_robin(step: ReplicaStep, servers: int) -> float:
-    """The mean load over the largest if each server in turn gets a variable, as `replica_device_setter` does by default:
-    large variables make it uneven."""
+    """The mean load over the largest if each server in turn gets a variable, as `replica_device_setter` does by
+    default: large variables make it uneven."""
     loads = [0.0] * servers
     for index, part in enumerate(step.parts):
         loads[index % servers] += part.pull + part.push

@@ -38,9 +38,10 @@ def simulate_training(
     """`steps` steps of training by `replicas` replicas, which take seconds for hundreds of them.
 
     mode: "sync" and "async" with `ps` parameter servers (by default those described), which have the variables of parts
-    in turn, or as evenly as `balance` says (the mean load over the largest; 1: evenly); "ring" for all-reduce; "pipeline" for replicas of `stages`
-    devices each, through which `batches` small batches go in a `schedule` ("gpipe", "1f1b"). backup: synchronous
-    workers in addition; the first gradients count. hardware: its machines are repeated as often as is needed.
+    in turn, or as evenly as `balance` says (the mean load over the largest; 1: evenly). "ring" for all-reduce.
+    "pipeline" for replicas of `stages` devices each, through which `batches` small batches go in a `schedule` ("gpipe",
+    "1f1b"). backup: synchronous workers in addition; the first gradients count. hardware: its machines are repeated as
+    often as is needed.
     """
     if replicas < 1 or backup < 0:
         raise ValueError(f"there must be at least one replica, not {replicas}, and no less than 0 for backup")
