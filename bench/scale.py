@@ -42,7 +42,7 @@ from penstock.placement.training.servers import round_robin
 
 BATCH = 32
 STEP, LATER_STEP = 3.38, 1.77
-SERVERS, LATER_SERVERS = 6, 17
+SERVERS, LATER_SERVERS = 5, 17
 CALM = Jitter(spread=0.045)
 SHARED = Jitter(spread=0.045, slow=0.018, times=1.3)
 LEFT = 0.94
