@@ -19,7 +19,7 @@ from penstock.placement import (
     simulate_training,
 )
 from penstock.placement.calibration import Speeds
-from penstock.placement.training import pipeline
+from penstock.placement.training import stages
 from penstock.placement.training.events import Clock, FairWire
 from penstock.placement.training.noise import Jitter as _Jitter
 
@@ -209,7 +209,7 @@ def test_one_forward_one_backward_keeps_less() -> None:
         schedule: simulate_training(
             step, cluster(per_host=8), 1, "pipeline", stages=4, batches=16, schedule=schedule
         ).memory["worker"]
-        for schedule in pipeline.SCHEDULES
+        for schedule in stages.SCHEDULES
     }
     assert kept == pytest.approx({"gpipe": 1e9, "1f1b": 4 / 16 * 1e9})
 

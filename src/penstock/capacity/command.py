@@ -17,8 +17,8 @@ from penstock.capacity.watch import find_step
 from penstock.placement.hardware import Hardware
 from penstock.placement.training.faults import Faults
 from penstock.placement.training.noise import Jitter
-from penstock.placement.training.pipeline import SCHEDULES
 from penstock.placement.training.simulate import MODES
+from penstock.placement.training.stages import SCHEDULES
 from penstock.session.training_step import training_step
 
 

@@ -11,10 +11,10 @@ from penstock.capacity.picture import draw
 from penstock.capacity.table import table
 from penstock.export import export
 from penstock.placement.hardware import Hardware
-from penstock.placement.training.cluster import Cluster
+from penstock.placement.training.replica import ReplicaStep
 from penstock.placement.training.result import Training
 from penstock.placement.training.simulate import simulate_training
-from penstock.placement.training.work import ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 
 
 @export("placement.CapacityPlan")

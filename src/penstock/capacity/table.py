@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.placement.training.cluster import Cluster
+from penstock.placement.training.replica import ReplicaStep
 from penstock.placement.training.result import Training
-from penstock.placement.training.work import ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 
 
 def table(step: ReplicaStep, cluster: Cluster, trainings: Sequence[Training]) -> str:

@@ -19,13 +19,13 @@ from penstock.placement.strategies import best_of as best_of
 from penstock.placement.strategies import one_device_each as one_device_each
 from penstock.placement.strategies import register_strategy as register_strategy
 from penstock.placement.timeline import Timeline as Timeline
-from penstock.placement.training.cluster import Cluster as TrainingCluster
 from penstock.placement.training.faults import Faults as Faults
 from penstock.placement.training.noise import Jitter as Jitter
+from penstock.placement.training.replica import Part as ModelPart
+from penstock.placement.training.replica import ReplicaStep as ReplicaStep
 from penstock.placement.training.result import Training as Training
 from penstock.placement.training.simulate import simulate_training as simulate_training
-from penstock.placement.training.work import Part as ModelPart
-from penstock.placement.training.work import ReplicaStep as ReplicaStep
+from penstock.placement.training.surroundings import Cluster as TrainingCluster
 from penstock.session.simulation import compare_strategies as compare_strategies
 from penstock.session.simulation import predict_step as predict_step
 from penstock.session.simulation import simulate_step as simulate_step
@@ -35,7 +35,7 @@ from penstock.session.training_step import training_step as training_step
 __all__ = [
     "CapacityPlan", "plan_training", "compress_transfers", "lower_bound", "Speeds", "Choice", "configure", "CostModel",
     "known_machines", "greedy", "Hardware", "Link", "Wire", "Host", "SimulatedDevice", "simulate", "best_of",
-    "one_device_each", "register_strategy", "Timeline", "TrainingCluster", "Faults", "Jitter", "Training",
-    "simulate_training", "ModelPart", "ReplicaStep", "compare_strategies", "predict_step", "simulate_step",
-    "step_choice", "training_step"
+    "one_device_each", "register_strategy", "Timeline", "Faults", "Jitter", "ModelPart", "ReplicaStep", "Training",
+    "simulate_training", "TrainingCluster", "compare_strategies", "predict_step", "simulate_step", "step_choice",
+    "training_step"
 ]

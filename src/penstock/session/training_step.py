@@ -19,9 +19,9 @@ from penstock.placement.hardware import Hardware
 from penstock.placement.place import make_choice
 from penstock.placement.simulator import simulate
 from penstock.placement.strategies import strategy_named
-from penstock.placement.training.cluster import Cluster
 from penstock.placement.training.from_timeline import replica_step
-from penstock.placement.training.work import ReplicaStep
+from penstock.placement.training.replica import ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 from penstock.session.collection import no_collection
 from penstock.session.fetches import FetchPlan
 from penstock.session.simulation import _device

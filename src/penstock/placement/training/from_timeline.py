@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from penstock.analysis.hazards import is_state, state_reads, updates_variable, variable_of
 from penstock.graph.step_graph import Edge, Node
 from penstock.placement.timeline import Timeline
-from penstock.placement.training.work import Part, ReplicaStep
+from penstock.placement.training.replica import Part, ReplicaStep
 
 
 @dataclass(slots=True)

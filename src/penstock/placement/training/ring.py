@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.placement.training.cluster import Cluster
 from penstock.placement.training.noise import Jitter
+from penstock.placement.training.replica import ReplicaStep
 from penstock.placement.training.result import COMPUTE, GRADIENTS, STRAGGLERS, UPDATES, Training
-from penstock.placement.training.work import ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 
 
 def all_reduce_seconds(size: float, replicas: int, rate: float, latency: float) -> float:

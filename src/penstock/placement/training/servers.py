@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.placement.training.cluster import Cluster
 from penstock.placement.training.events import Clock, FairWire, Queue
 from penstock.placement.training.noise import Jitter
+from penstock.placement.training.replica import ReplicaStep
 from penstock.placement.training.result import COMPUTE, GRADIENTS, PARAMETERS, STRAGGLERS, UPDATES, Training
-from penstock.placement.training.work import ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 
 WARM = 0.2
 """The share of the steps that are not counted: all replicas have begun at the same time."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from penstock.export import export
 from penstock.placement.hardware import Hardware
-from penstock.placement.training import pipeline, ring, servers
-from penstock.placement.training.cluster import Cluster
+from penstock.placement.training import ring, servers, stages as pipelines
 from penstock.placement.training.faults import Faults
 from penstock.placement.training.noise import Jitter
+from penstock.placement.training.replica import ReplicaStep
 from penstock.placement.training.result import FAULTS, Training
-from penstock.placement.training.work import ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 
 MODES = "sync", "async", "ring", "pipeline"
 PARTS = 8
@@ -61,7 +61,7 @@ def simulate_training(
         found = ring.train(step.merged(PARTS), cluster, replicas, jitter, steps)
         machines = -(-found.devices // cluster.per_host)
     elif mode == "pipeline":
-        found = pipeline.train(step, cluster, replicas, stages, batches, jitter, steps, schedule)
+        found = pipelines.train(step, cluster, replicas, stages, batches, jitter, steps, schedule)
         machines = -(-found.devices // cluster.per_host)
     else:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")

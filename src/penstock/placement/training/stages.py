@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.placement.training.cluster import Cluster
 from penstock.placement.training.noise import Jitter
+from penstock.placement.training.replica import Part, ReplicaStep
 from penstock.placement.training.result import BUBBLE, COMPUTE, GRADIENTS, STRAGGLERS, UPDATES, Training
 from penstock.placement.training.ring import all_reduce_seconds
-from penstock.placement.training.work import Part, ReplicaStep
+from penstock.placement.training.surroundings import Cluster
 
 SCHEDULES = "gpipe", "1f1b"
 
