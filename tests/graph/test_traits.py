@@ -32,11 +32,14 @@ OPS = registered_ops()
 SOURCES = Path(penstock.__file__).parent
 PATTERNS_AND_LOWERINGS = {
     "analysis/host_scalars.py",  # each op in Python
+    "analysis/loop_memory.py",  # what keeps a value of each iteration
+    "analysis/trips.py",  # loops that count
     "codegen/regions/growing_arrays.py",  # stacks and arrays in C
     "codegen/tuned/tuned_kernels.py",  # a kernel of its own for each op
     "gradients/gradients.py",  # gradients that are rows
     "passes/fuse.py",
     "passes/fuse_moments.py",
+    "passes/recompute_in_loops.py",  # what a loop pushes and its gradient pops
     "passes/infer_shapes.py",  # what hands on a stack or an array
     "passes/simplify.py",
 }

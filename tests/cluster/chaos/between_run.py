@@ -175,15 +175,15 @@ class BetweenRun(Stage):
 
     def end(self) -> None:
         (self.folder / "stop").touch()
+        waiting = list(self._workers) if self.mode == "sync" else []
         for _ in self.wait_until("ended"):
             if self.ended:
                 return
-            if self.mode == "sync" and any(task.ended for task in self._workers):
-                for task in self._workers:  # the other may wait for its gradients for ever
-                    if not task.ended and task.pid:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(task.pid, signal.SIGKILL)
-                        task.pid = 0  # until it is started again, and finds that it is to stop
+            if any(task.ended for task in waiting):
+                for task in [task for task in waiting if task.pid and not task.ended]:
+                    waiting.remove(task)  # it may wait for the other's gradients for ever
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(task.pid, signal.SIGKILL)  # started again, it finds that it is to stop
 
     def close(self) -> None:
         assert self._forks.stdin is not None

@@ -87,7 +87,7 @@ def training(network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_training_goes_on_after_a_partition_of_two_workers(training: Training, network: Network) -> None:
     network.part(1, 2)
-    time.sleep(1.0)  # shorter than a connection lives in silence
+    time.sleep(0.5)  # shorter than a connection lives in silence
     network.join(1, 2)
     training.wait_for_steps(20)
     assert "session was lost" not in training.said()
