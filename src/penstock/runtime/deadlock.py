@@ -137,7 +137,7 @@ def _somebody_else(waiting: set[int]) -> bool:
 
 def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
     """Whether a thread does not run the program's code, and will not until another thread gives it work."""
-    if thread is not None and thread.name.startswith("penstock-"):
+    if thread is not None and thread.name.startswith(("penstock-", "wire ")):
         return True  # compilers and similar threads; those that serve a cluster, whose waits others may end
     innermost, roots, ends = frame.f_code, set(), False
     untimed = innermost is threading.Condition.wait.__code__ and frame.f_locals.get("timeout") is None

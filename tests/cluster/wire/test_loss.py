@@ -201,8 +201,7 @@ def test_close_leaves_no_threads_and_no_descriptors() -> None:
 
 def _threads() -> set[threading.Thread]:
     """Those that do not serve what other tests keep running."""
-    others = "penstock-wire /job:worker", "penstock-wire /job:ps"
-    return {each for each in threading.enumerate() if not each.name.startswith(others)}
+    return {each for each in threading.enumerate() if not each.name.startswith(("wire /job:worker", "wire /job:ps"))}
 
 
 def test_a_forked_child_leaves_the_parents_connections_alone() -> None:

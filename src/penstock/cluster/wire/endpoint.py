@@ -57,7 +57,7 @@ class Endpoint:
         self._service = service
         options = options if options is not None else WireOptions()
         self._options = replace(options, faults=options.faults or wanted_faults(identity))
-        self._threads = Threads(f"penstock-wire {identity.task}")
+        self._threads = Threads(f"wire {identity.task}")
         self._budget = Budget(self._options.shared_bytes)
         self._lock = threading.Lock()
         self._peers: set[Peer] = set()
@@ -283,7 +283,7 @@ class Endpoint:
             self._check_open()
             if name not in self._running:
                 thread = threading.Thread(
-                    target=target, args=args, name=f"penstock-wire {self.identity.task} {name}", daemon=True
+                    target=target, args=args, name=f"wire {self.identity.task} {name}", daemon=True
                 )
                 self._running[name] = thread
                 thread.start()
