@@ -168,7 +168,7 @@ def test_gradients_are_the_same_with_each_of_the_passes(kind: str) -> None:
             session.run(tf.global_variables_initializer())
             results.append(session.run(grads, {x: value}))
     for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)  # sums may be added up in another order
 
 
 def test_less_memory_is_really_taken() -> None:

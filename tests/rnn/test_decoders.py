@@ -240,7 +240,7 @@ def test_scheduled_sampling_draws_each_row_with_its_probability() -> None:
     helper = seq2seq.ScheduledEmbeddingTrainingHelper(inputs, [2] * rows, tf.constant(EMBEDDING), chances, seed=1)
     decoder = seq2seq.BasicDecoder(Counter(), helper, tf.zeros([rows, 1], tf.float64))
     drawn = run(seq2seq.dynamic_decode(decoder)[0].sample_id) >= 0
-    assert not drawn[::2].any() and 0.15 < drawn[1::2].mean() < 0.35
+    assert not drawn[::2].any() and 0.1 < drawn[1::2].mean() < 0.4  # five standard errors
 
 
 @pytest.mark.parametrize("probability", [0.0, 1.0])
