@@ -1,7 +1,10 @@
 """`penstock plan`, and the commands of docs/capacity.md."""
 
+import logging
 import re
 import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tf.reset_default_graph()
     Path("train.py").write_text(PROGRAM)
     Path("machines.yaml").write_text(HARDWARE)
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    """Programs are run in this process, where `import tensorflow` imports Penstock from then on."""
+    finders = list(sys.meta_path)
+    yield
+    sys.meta_path[:] = finders
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tensorflow"]:
+        del sys.modules[name]
+    sys.modules.pop("penstock.as_tensorflow", None)
+    logging.Logger.manager.loggerDict.pop("tensorflow", None)
 
 
 def test_a_program_is_run_until_it_trains(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,10 +62,8 @@ def test_what_does_not_fit_into_a_task(small: str, build: Callable[[], tuple[Any
     signal.alarm(4 * SECONDS)  # to have so much memory takes long on some machines
     with tf.device(PS):
         fetch, feeds = build()
-    with (
-        tf.Session(small) as session,
-        pytest.raises(errors.ResourceExhaustedError, match=f"(?s)the memory of {PS_DEVICE}: .*big.*built at .*{__name__[-8:]}"),
-    ):
+    message = f"(?s)the memory of {PS_DEVICE}: .*big.*built at .*{__name__[-8:]}"
+    with tf.Session(small) as session, pytest.raises(errors.ResourceExhaustedError, match=message):
         session.run(fetch, feeds)
     _works(small)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.analysis.hazards import state_reads, updates_variable, variable_of
-from penstock.as_tensorflow import run_program
 from penstock.passes.prune import prune
 from penstock.session.fetches import FetchPlan
 from penstock.session.session import BaseSession
@@ -56,6 +55,8 @@ def find_step(words: Sequence[str], name: str = "") -> FoundStep:
     def callable_of(session: BaseSession, fetches: Any, feed_list: Any = None, *rest: Any, **named: Any) -> Any:
         look(session, fetches, feed_list)
         return make_callable(session, fetches, feed_list, *rest, **named)
+
+    from penstock.as_tensorflow import run_program  # from here on, `import tensorflow` imports Penstock
 
     words_before, path_before = sys.argv, list(sys.path)
     BaseSession.run, BaseSession.make_callable = watched, callable_of  # type: ignore[method-assign, assignment]
