@@ -14,7 +14,7 @@ from penstock.ops.random import truncated_normal as truncated_normal
 from penstock.ops.random import random_uniform as uniform
 from penstock.ops.random_distributions import random_gamma as gamma
 from penstock.ops.random_distributions import random_poisson as poisson
-from penstock.ops.random_stateless import stateless_multinomial as stateless_categorical
+from penstock.ops.random_stateless import stateless_categorical as stateless_categorical
 from penstock.ops.random_stateless import stateless_multinomial as stateless_multinomial
 from penstock.ops.random_stateless import stateless_random_normal as stateless_normal
 from penstock.ops.random_stateless import stateless_truncated_normal as stateless_truncated_normal

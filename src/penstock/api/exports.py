@@ -1571,9 +1571,8 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.ops.random_distributions": "gamma=random_gamma poisson=random_poisson",
         "penstock.ops.random_stateless": (
-            "stateless_categorical=stateless_multinomial stateless_multinomial "
-            "stateless_normal=stateless_random_normal stateless_truncated_normal "
-            "stateless_uniform=stateless_random_uniform"
+            "stateless_categorical stateless_multinomial stateless_normal=stateless_random_normal "
+            "stateless_truncated_normal stateless_uniform=stateless_random_uniform"
         ),
     },
     "penstock.rnn_cell": {

@@ -17,12 +17,12 @@ from penstock.export import export
 
 
 @export("train.checkpoint_exists")
-def checkpoint_exists(prefix: Path) -> bool:
-    """Whether `prefix` is a checkpoint. The index is written last, so the other files exist as well; TensorFlow's first
-    format has none, but a file (or files, if `prefix` is a pattern) of just that name."""
+def checkpoint_exists(checkpoint_prefix: Path) -> bool:
+    """Whether there is such a checkpoint. The index is written last, so the other files exist as well; TensorFlow's
+    first format has none, but a file (or files, if the prefix is a pattern) of just that name."""
     settle()
-    storage, path = locate(prefix)
-    with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
+    storage, path = locate(checkpoint_prefix)
+    with typed(f"cannot look for checkpoint {os.fspath(checkpoint_prefix)}"):
         return storage.exists(path + ".index") or bool(first_format_files(storage, path))
 
 
@@ -56,11 +56,11 @@ def list_variables(prefix: Path) -> list[tuple[str, list[int]]]:
 
 
 @export("train.get_checkpoint_mtimes")
-def get_checkpoint_mtimes(prefixes: Iterable[Path]) -> list[float]:
+def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[Path]) -> list[float]:
     """When each checkpoint was written, in seconds since the epoch; those that do not exist are left out."""
     settle()
     times: list[float] = []
-    for prefix in prefixes:
+    for prefix in checkpoint_prefixes:
         storage, path = locate(prefix)
         with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
             for file in (path + ".index", *first_format_files(storage, path)):

@@ -112,7 +112,7 @@ class LinearOperator:
             rhs = convert_to_tensor(rhs, self.dtype)
             return self._solve(matrix_transpose(rhs, conjugate=True) if adjoint_arg else rhs, adjoint)
 
-    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solvevec") -> Tensor:
+    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
         """x [batch…, n] of which the product is rhs [batch…, m]."""
         with name_scope(self.name), name_scope(name, values=[rhs]):
             self._require_square("solvevec")

@@ -104,36 +104,52 @@ class TestCase(unittest.TestCase):
             np.testing.assert_allclose(a, b, rtol, atol, err_msg=msg or "")
 
     def assertAllCloseAccordingToType(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2,
+        bfloat16_atol: float = 1e-2,
+        msg: str | None = None,
     ) -> None:
-        """`assertAllClose`, with larger tolerances if one of the arrays has half precision."""
+        """`assertAllClose`, with larger tolerances for the lower precision of the two arrays."""
         a, b = self._array(a), self._array(b)
-        if np.float16 in (a.dtype, b.dtype):
-            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
-        self.assertAllClose(a, b, rtol, atol)
+        tolerances = {
+            "float32": (float_rtol, float_atol),
+            "float16": (half_rtol, half_atol),
+            "bfloat16": (bfloat16_rtol, bfloat16_atol),
+        }
+        for dtype in {a.dtype.name, b.dtype.name} & tolerances.keys():
+            rtol, atol = max(rtol, tolerances[dtype][0]), max(atol, tolerances[dtype][1])
+        self.assertAllClose(a, b, rtol, atol, msg)
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """|f1 - f2| <= err."""
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, msg or f"{f1} is not within {err} of {f2}")
 
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float) -> None:
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:
         """`assertNear` for each pair of elements."""
-        self.assertEqual(len(farray1), len(farray2))
+        self.assertEqual(len(farray1), len(farray2), msg)
         for one, other in zip(farray1, farray2, strict=True):
-            self.assertNear(float(one), float(other), err)
+            self.assertNear(float(one), float(other), err, msg)
 
-    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
+    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor, msg: str | None = None) -> None:
         """The tensor's static shape is the array's."""
-        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list())
+        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
 
-    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any) -> None:
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:
         """Equal messages; the expected one may be in text format."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, str):
             from google.protobuf import text_format
 
             expected = text_format.Parse(expected, type(message)())
-        self.assertEqual(expected, message)
+        self.assertEqual(expected, message, msg)
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The block raises an OpError whose message matches."""

@@ -152,12 +152,16 @@ class VariableScope:
         initializer: Any = None,
         regularizer: Any = None,
         reuse: Any = None,
-        custom_getter: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
         caching_device: Any = None,
         partitioner: Any = None,
+        validate_shape: bool = True,
         use_resource: bool | None = None,
+        custom_getter: Any = None,
         constraint: Any = None,
-        **others: Any,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
         """The variable `name` of this scope, from `var_store`; missing arguments are the scope's."""
         # A variable's name depends on the variable scope alone, not on the name scope.
@@ -175,12 +179,16 @@ class VariableScope:
                 initializer=_or(initializer, self._initializer),
                 regularizer=_or(regularizer, self._regularizer),
                 reuse=_or(reuse, self._reuse),
-                custom_getter=_or(custom_getter, self._custom_getter),
+                trainable=trainable,
+                collections=collections,
                 caching_device=_or(caching_device, self._caching_device),
                 partitioner=_or(partitioner, self._partitioner),
+                validate_shape=validate_shape,
                 use_resource=_or(use_resource, self._use_resource),
+                custom_getter=_or(custom_getter, self._custom_getter),
                 constraint=_or(constraint, self._constraint),
-                **others,
+                synchronization=synchronization,
+                aggregation=aggregation,
             )
 
 

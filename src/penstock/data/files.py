@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.data.core import DatasetBase
@@ -21,13 +23,35 @@ TEXT = Structure(string, TensorShape([]), Tensor)
 class _RecordDataset(Dataset):
     """Records as scalar strings."""
 
-    def __init__(self, filenames: Any, compression_type: Any, buffer_size: Any) -> None:
+    def __init__(
+        self, filenames: Any, compression_type: Any, buffer_size: Any, num_parallel_reads: Any, **layout: Any
+    ) -> None:
         super().__init__(TEXT)
+        self._files: DatasetBase | None = None
+        if num_parallel_reads is not None or isinstance(filenames, DatasetBase):
+            read = partial(type(self), compression_type=compression_type, buffer_size=buffer_size, **layout)
+            self._files = _interleaved(filenames, read, num_parallel_reads)
+            return
         self._filenames = convert_to_tensor(filenames, string, name="filenames")
         self._compression = convert_to_tensor(
             "" if compression_type is None else compression_type, string, name="compression_type"
         )
         self._buffer_size = _number(buffer_size, "buffer_size", 262144)
+
+    def _as_variant_tensor(self) -> Tensor:
+        return self._records() if self._files is None else self._files._as_variant_tensor()
+
+    def _records(self) -> Tensor:
+        raise NotImplementedError
+
+
+def _interleaved(filenames: Any, read: Callable[[Any], Dataset], num_parallel_reads: Any) -> DatasetBase:
+    if not isinstance(filenames, DatasetBase):
+        filenames = Dataset.from_tensor_slices(reshape(convert_to_tensor(filenames, string), [-1]))
+    elif filenames.output_types != string:
+        raise TypeError("`filenames` must be a `tf.data.Dataset` of `tf.string` elements.")
+    names: Any = filenames
+    return names.flat_map(read) if num_parallel_reads is None else names.interleave(read, num_parallel_reads)
 
 
 @export("data.TFRecordDataset", "contrib.data.TFRecordDataset")
@@ -42,39 +66,25 @@ class TFRecordDataset(_RecordDataset):
     def __init__(
         self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None
     ) -> None:
-        self._files: DatasetBase | None = None
-        if num_parallel_reads is not None or isinstance(filenames, DatasetBase):
-            self._files = self._interleaved(filenames, compression_type, buffer_size, num_parallel_reads)
-            filenames = []
-        super().__init__(filenames, compression_type, buffer_size)
+        super().__init__(filenames, compression_type, buffer_size, num_parallel_reads)
 
-    @staticmethod
-    def _interleaved(filenames: Any, compression_type: Any, buffer_size: Any, num_parallel_reads: Any) -> DatasetBase:
-        if not isinstance(filenames, DatasetBase):
-            filenames = Dataset.from_tensor_slices(reshape(convert_to_tensor(filenames, string), [-1]))
-        elif filenames.output_types != string:
-            raise TypeError("`filenames` must be a `tf.data.Dataset` of `tf.string` elements.")
-
-        def read(name: Any) -> Dataset:
-            return TFRecordDataset(name, compression_type, buffer_size)
-
-        names: Any = filenames
-        return names.flat_map(read) if num_parallel_reads is None else names.interleave(read, num_parallel_reads)
-
-    def _as_variant_tensor(self) -> Tensor:
-        if self._files is not None:
-            return self._files._as_variant_tensor()
+    def _records(self) -> Tensor:
         return TF_RECORD_DATASET(self._filenames, self._compression, self._buffer_size)
 
 
 @export("data.TextLineDataset", "contrib.data.TextLineDataset")
 class TextLineDataset(_RecordDataset):
-    """The lines of text files, without their ends, one file after the other (TF: tf.data.TextLineDataset)."""
+    """The lines of text files, without their ends, one file after the other (TF: tf.data.TextLineDataset).
 
-    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None) -> None:
-        super().__init__(filenames, compression_type, buffer_size)
+    Its arguments are those of `TFRecordDataset`.
+    """
 
-    def _as_variant_tensor(self) -> Tensor:
+    def __init__(
+        self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None
+    ) -> None:
+        super().__init__(filenames, compression_type, buffer_size, num_parallel_reads)
+
+    def _records(self) -> Tensor:
         return TEXT_LINE_DATASET(self._filenames, self._compression, self._buffer_size)
 
 
@@ -90,13 +100,15 @@ class FixedLengthRecordDataset(_RecordDataset):
         footer_bytes: Any = None,
         buffer_size: Any = None,
         compression_type: Any = None,
+        num_parallel_reads: Any = None,
     ) -> None:
-        super().__init__(filenames, compression_type, buffer_size)
+        layout = {"record_bytes": record_bytes, "header_bytes": header_bytes, "footer_bytes": footer_bytes}
+        super().__init__(filenames, compression_type, buffer_size, num_parallel_reads, **layout)
         self._header = _number(header_bytes, "header_bytes", 0)
         self._record = _number(record_bytes, "record_bytes", None)
         self._footer = _number(footer_bytes, "footer_bytes", 0)
 
-    def _as_variant_tensor(self) -> Tensor:
+    def _records(self) -> Tensor:
         return FIXED_LENGTH_RECORD_DATASET_V2(
             self._filenames, self._header, self._record, self._footer, self._buffer_size, self._compression
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from penstock.data import nest
+from penstock.data.asked import AUTOTUNE
 from penstock.data.core import DatasetBase
 from penstock.data.structure import Structure, as_tensors, structure_of, to_component
 from penstock.data.traced import Traced, is_scalar, traced
@@ -52,10 +53,10 @@ class Functional(DatasetBase):
         return self._of(found, lambda attrs: FLAT_MAP_DATASET(self._as_variant_tensor(), found.captured, **attrs))
 
     def interleave(
-        self, map_func: Fn, cycle_length: Any, block_length: Any = 1, num_parallel_calls: Any = None
+        self, map_func: Fn, cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None
     ) -> Self:
-        """The elements of the datasets that `map_func` makes from elements: `cycle_length` datasets at a time, with
-        `block_length` elements from each in turn.
+        """The elements of the datasets that `map_func` makes from elements: `cycle_length` datasets (AUTOTUNE: as
+        many as there are processors) at a time, with `block_length` elements from each in turn.
 
         With `num_parallel_calls` these datasets are read ahead, each in its own thread, in the same order.
         """

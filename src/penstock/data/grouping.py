@@ -138,12 +138,14 @@ def bucket_by_sequence_length(
     padding_values: Any = None,
     pad_to_bucket_boundary: bool = False,
     no_padding: bool = False,
+    drop_remainder: bool = False,
 ) -> Transformation:
     """For `Dataset.apply`: padded batches of elements of similar length, which `element_length_func` returns (int32).
 
     A bucket is the range between two of `bucket_boundaries`, below the first or from the last on; each has a batch
     size. With `pad_to_bucket_boundary` elements are padded to one less than the next boundary, and there must be none
-    from the last on. `no_padding`: the elements of a bucket must have the same length, or be sparse.
+    from the last on. `no_padding`: the elements of a bucket must have the same length, or be sparse. `drop_remainder`:
+    no batches smaller than their bucket's size at the end.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
@@ -159,7 +161,7 @@ def bucket_by_sequence_length(
     def batched(bucket: Tensor, window: Any) -> Any:
         size = size_of(bucket)
         if no_padding:
-            return window.batch(size)
+            return window.batch(size, drop_remainder)
         wanted = padded_shapes
         if wanted is None:
             wanted = window.output_shapes
@@ -170,7 +172,7 @@ def bucket_by_sequence_length(
             with control_dependencies([check]):
                 bound = gather(constant(boundaries, int64), bucket) - 1
         shapes = [_filled(TensorShape(shape), bound) for shape in nest.flatten_up_to(window.output_types, wanted)]
-        return window.padded_batch(size, nest.pack_like(window.output_types, shapes), padding_values)
+        return window.padded_batch(size, nest.pack_like(window.output_types, shapes), padding_values, drop_remainder)
 
     def apply(dataset: DatasetBase) -> Any:
         if not no_padding and SparseTensor in nest.flatten(dataset.output_classes):

@@ -11,8 +11,9 @@ import numpy as np
 
 from penstock import gfile
 from penstock.data import nest
+from penstock.data.asked import AUTOTUNE
 from penstock.data.contrib_functions import parallel_interleave
-from penstock.data.contrib_transformations import shuffle_and_repeat
+from penstock.data.contrib_transformations import ignore_errors as skip_errors, shuffle_and_repeat
 from penstock.data.core import DatasetBase
 from penstock.data.dataset import Dataset
 from penstock.data.structure import given_structure
@@ -97,16 +98,17 @@ def make_csv_dataset(
     shuffle: bool = True,
     shuffle_buffer_size: int = 10000,
     shuffle_seed: int | None = None,
-    prefetch_buffer_size: int = 1,
-    num_parallel_reads: int = 1,
+    prefetch_buffer_size: int | None = 1,
+    num_parallel_reads: int | None = 1,
     sloppy: bool = False,
     num_rows_for_inference: int | None = 100,
     compression_type: str | None = None,
+    ignore_errors: bool = False,
 ) -> DatasetBase:
     """Batches of the rows of CSV files: dicts of columns, or with `label_name` pairs of such a dict and that column.
 
     Names come from the first file's header, and dtypes from its first `num_rows_for_inference` rows, unless
-    `column_names` or `column_defaults` are given.
+    `column_names` or `column_defaults` are given. With `ignore_errors` rows that cannot be read are left out.
     """
     names_of_files = _matching(file_pattern)
     layout = _Layout(names_of_files, field_delim, use_quote_delim, na_value, header, num_rows_for_inference)
@@ -122,8 +124,8 @@ def make_csv_dataset(
     if label_name is not None and label_name not in names:
         raise ValueError("`label_name` provided must be one of the columns.")
 
-    def rows(filename: Any) -> Dataset:
-        return CsvDataset(
+    def rows(filename: Any) -> Any:
+        found = CsvDataset(
             filename,
             defaults,
             compression_type=compression_type,
@@ -133,6 +135,7 @@ def make_csv_dataset(
             na_value=na_value,
             select_cols=chosen if select_columns is not None else None,
         )
+        return found.apply(skip_errors()) if ignore_errors else found
 
     def columns(*parts: Any) -> Any:
         features = dict(zip(names, parts, strict=True))
@@ -141,9 +144,10 @@ def make_csv_dataset(
     dataset: Any = Dataset.from_tensor_slices(names_of_files)
     if shuffle:
         dataset = dataset.shuffle(len(names_of_files), shuffle_seed)
-    dataset = dataset.apply(parallel_interleave(rows, num_parallel_reads, sloppy=sloppy))
+    dataset = dataset.apply(parallel_interleave(rows, num_parallel_reads or 1, sloppy=sloppy))
     dataset = shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
-    found: DatasetBase = dataset.batch(batch_size, num_epochs is None).map(columns).prefetch(prefetch_buffer_size)
+    batches = dataset.batch(batch_size, num_epochs is None).map(columns)
+    found: DatasetBase = batches.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock.estimator.calls import argument_names, call_with_known
@@ -12,6 +12,7 @@ from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
 from penstock.export import export
 from penstock.graph.composite import SparseTensor
+from penstock.ops.sparse_to_dense import sparse_tensor_to_dense
 
 _METRIC_ARGUMENTS = {"features", "labels", "predictions", "config"}
 
@@ -38,8 +39,16 @@ def add_metrics(estimator: Estimator, metric_fn: Callable[..., dict[str, Any]]) 
 
 
 @export("contrib.estimator.forward_features")
-def forward_features(estimator: Estimator, keys: str | Iterable[str] | None = None) -> Estimator:
-    """An Estimator whose predictions also have the features under `keys`, such as the numbers of examples, or all."""
+def forward_features(
+    estimator: Estimator,
+    keys: str | Iterable[str] | None = None,
+    sparse_default_values: Mapping[str, Any] | None = None,
+) -> Estimator:
+    """An Estimator whose predictions also have the features under `keys`, such as the numbers of examples, or all.
+
+    Sparse ones are made dense with their `sparse_default_values`, and raise ValueError without.
+    """
+    missing = sparse_default_values or {}
     chosen = [keys] if isinstance(keys, str) else keys
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
@@ -52,9 +61,15 @@ def forward_features(estimator: Estimator, keys: str | Iterable[str] | None = No
                 raise ValueError(f"keys should be exist in features. Key ({key}) is not in features dict.")
             if key in spec.predictions:
                 raise ValueError(f"Cannot forward feature key ({key}). Since it does exist in predictions.")
-            if isinstance(features[key], SparseTensor):
-                raise ValueError(f"Forwarded feature ({key}) should be a Tensor. Please use keys argument.")
             forwarded[key] = features[key]
+            if key in missing:
+                if not isinstance(features[key], SparseTensor):
+                    raise ValueError(f"Feature ({key}) is expected to be a `SparseTensor`.")
+                forwarded[key] = sparse_tensor_to_dense(features[key], missing[key])
+            elif isinstance(features[key], SparseTensor):
+                raise ValueError(
+                    f"Forwarded feature ({key}) should be a Tensor. Please use keys argument, or sparse_default_values."
+                )
         outputs = {
             name: PredictOutput({**output.outputs, **forwarded}) if isinstance(output, PredictOutput) else output
             for name, output in (spec.export_outputs or {}).items()

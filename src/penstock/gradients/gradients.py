@@ -48,9 +48,9 @@ class RegisterGradient:
             raise TypeError("op_type must be a string")
         self._op_type = op_type
 
-    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        register_gradient(self._op_type, fn)
-        return fn
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        register_gradient(self._op_type, f)
+        return f
 
 
 @export("NoGradient", "NotDifferentiable")

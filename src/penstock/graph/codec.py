@@ -259,8 +259,14 @@ def make_ndarray(tensor: Any) -> np.ndarray:
 
 
 @export("make_tensor_proto", "contrib.util.make_tensor_proto")
-def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
-    """A TensorProto message with `values`, with the dtype that `tf.constant` would choose (TF's function)."""
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
+) -> Any:
+    """A TensorProto message with `values`, with the dtype that `tf.constant` would choose (TF's function).
+
+    Where `shape` has more elements, the last value is repeated. With `verify_shape` another shape raises TypeError,
+    with `allow_broadcast` another number of values than 1 or all.
+    """
     from penstock.graph.constants import make_array
 
     if isinstance(values, tensor_pb2.TensorProto):
@@ -269,6 +275,8 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
     array = make_array(values, dtype)
     if shape is None:
         return tensor_proto(array)
-    if verify_shape and array.shape != tuple(TensorShape(shape).as_list()):
-        raise TypeError(f"Expected Tensor's shape: {TensorShape(shape)}, got {array.shape}.")
+    dims: tuple[Any, ...] = tuple(TensorShape(shape).as_list())
+    wrong = array.size not in (1, math.prod(dims)) if allow_broadcast else verify_shape and array.shape != dims
+    if wrong:
+        raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
     return tensor_proto(array, shape=make_array(values, dtype, shape).shape)

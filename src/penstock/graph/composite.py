@@ -121,8 +121,8 @@ class SparseTensor:
         self._static_shape: TensorShape | None = None  # what is known about it even though it is fed
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensor:
-        return value if isinstance(value, SparseTensor) else cls(*value)
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        return sparse_tensor_value if isinstance(sparse_tensor_value, SparseTensor) else cls(*sparse_tensor_value)
 
     @property
     def indices(self) -> Tensor:

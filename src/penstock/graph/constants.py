@@ -176,12 +176,17 @@ def _brief(value: Any) -> str:
 
 
 @export("contrib.util.constant_value", "get_static_value")
-def constant_value(tensor: Tensor) -> np.ndarray | None:
-    """The value of `tensor` if it is known without running anything, otherwise None (TF: contrib.util)."""
+def constant_value(tensor: Tensor, partial: bool = False) -> np.ndarray | None:
+    """The value of `tensor` if it is known without running anything, otherwise None (TF: contrib.util).
+
+    With `partial`, parts of a `tf.stack` that are not known are None in an array of objects.
+    """
     if not hasattr(tensor, "op"):
         return None
     if tensor.op.op_def.traits.constant:
         return tensor.op.attrs["value"]
+    if partial and tensor.op.type == "Pack" and not tensor.op.attrs["axis"]:
+        return np.array([constant_value(part, partial) for part in tensor.op._inputs])
     found = partial_value(tensor)
     if found is not None and all(item is not None for item in found.flat):
         return found.astype(tensor.dtype.base_dtype.np)

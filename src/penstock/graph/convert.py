@@ -43,18 +43,21 @@ def convert_to_tensor(
     dtype: Any = None,
     name: str | None = None,
     preferred_dtype: Any = None,
+    dtype_hint: Any = None,
     as_ref: bool = False,
 ) -> Tensor:
     """`value` as a tensor of the default graph: itself, a variable's value, or a constant.
 
-    Raises TypeError or ValueError, naming both, if it cannot have `dtype`. `preferred_dtype` is only a preference.
+    Raises TypeError or ValueError, naming both, if it cannot have `dtype`. `preferred_dtype`, or `dtype_hint` as it is
+    called later, is only a preference.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
         return _checked(value, wanted)
-    if preferred_dtype is not None and wanted is None:
+    hint = preferred_dtype if dtype_hint is None else dtype_hint
+    if hint is not None and wanted is None:
         try:
-            return convert_to_tensor(value, preferred_dtype, name, None, as_ref)
+            return convert_to_tensor(value, hint, name, as_ref=as_ref)
         except (TypeError, ValueError):
             pass
     for _, _, types, fn in _conversions:

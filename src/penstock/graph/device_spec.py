@@ -111,13 +111,13 @@ class DeviceSpec:
             parts.append(f"/device:{self._device_type}:{index}")
         return "".join(parts)
 
-    def merge_from(self, other: DeviceSpec) -> None:
-        """Take each part that `other` sets. The index is a part, so "/cpu:0" merged with "/gpu:*" is GPU 0."""
-        self._set_fields(_merged(self._fields(), other._fields()))
+    def merge_from(self, dev: DeviceSpec) -> None:
+        """Take each part that `dev` sets. The index is a part, so "/cpu:0" merged with "/gpu:*" is GPU 0."""
+        self._set_fields(_merged(self._fields(), dev._fields()))
 
-    def make_merged_spec(self, other: DeviceSpec) -> DeviceSpec:
+    def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
         """Like `merge_from`, but returns a new spec."""
-        return type(self)(*_merged(self._fields(), other._fields()))
+        return type(self)(*_merged(self._fields(), dev._fields()))
 
     def replace(self, **parts: Any) -> DeviceSpec:
         """A copy with the named parts changed."""

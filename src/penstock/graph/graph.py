@@ -360,8 +360,9 @@ class Graph:
             scopes.controllers = old
 
     @contextlib.contextmanager
-    def device(self, device: Any) -> Iterator[None]:
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
         """Ask for a device: a full or partial name, a function of the node, or None to forget outer ones."""
+        device = device_name_or_function
         scopes = self._scopes
         old = scopes.devices
         if isinstance(device, DeviceSpec):
@@ -451,11 +452,11 @@ class Graph:
             scopes.attrs = old
 
     @contextlib.contextmanager
-    def container(self, name: str) -> Iterator[str]:
+    def container(self, container_name: str) -> Iterator[str]:
         """State built inside lives in the named container (white paper section 4.7)."""
-        old, self._container = self._container, name
+        old, self._container = self._container, container_name
         try:
-            yield name
+            yield container_name
         finally:
             self._container = old
 
@@ -532,9 +533,9 @@ class Graph:
     def prevent_fetching(self, op: Operation) -> None:
         self._unfetchable.add(op)
 
-    def is_fetchable(self, element: Tensor | Operation) -> bool:
-        """Whether a step may fetch `element`: not if it is in a branch or a loop, which may never run."""
-        op = element.op if isinstance(element, Tensor) else element
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a step may fetch it: not if it is in a branch or a loop, which may never run."""
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         context = op._control_flow_context
         return op not in self._unfetchable and (context is None or context.imported)
 

@@ -14,7 +14,7 @@ from penstock.emit.tools import copy, copy_all, fill, loop, row_major
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.opdef import define_op
+from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.filling import zeros_like
@@ -223,21 +223,56 @@ def matrix_band_part_gradient(op: Operation, grad: Any) -> list[Any]:
 
 
 @export("batch_matrix_diag", "matrix_diag", "linalg.diag")
-def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """[..., n] -> [..., n, n] with the given diagonals, zero elsewhere (TF: tf.matrix_diag)."""
-    return MATRIX_DIAG(diagonal, name=name)
+def matrix_diag(
+    diagonal: Any,
+    name: str | None = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+) -> Tensor:
+    """[..., n] -> [..., n, n] with the given diagonals, zero elsewhere (TF: tf.matrix_diag).
+
+    k: which diagonal it is, positive above the main one; or (lowest, highest), and `diagonal` is [..., highest - lowest
+    + 1, length of the longest] with the highest first, shorter ones from the left. num_rows, num_cols: of the matrices,
+    -1 for the fewest. padding_value: elsewhere.
+    """
+    if _is_main(k) and num_rows == num_cols == -1 and _is_zero(padding_value):
+        return MATRIX_DIAG(diagonal, name=name)
+    diagonal = convert_to_tensor(diagonal, name="diagonal")
+    padding = convert_to_tensor(padding_value, diagonal.dtype.base_dtype)
+    return get_op("MatrixDiagV2")(diagonal, k, num_rows, num_cols, padding, name=name)
+
+
+def _is_main(k: Any) -> bool:
+    return isinstance(k, int) and k == 0
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value == 0
 
 
 @export("batch_matrix_diag_part", "matrix_diag_part", "linalg.diag_part")
-def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
-    """[..., m, n] -> [..., min(m, n)]: the diagonals (TF: tf.matrix_diag_part)."""
-    return MATRIX_DIAG_PART(input, name=name)
+def matrix_diag_part(input: Any, name: str | None = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
+    """[..., m, n] -> [..., min(m, n)]: the diagonals (TF: tf.matrix_diag_part).
+
+    k: which, or (lowest, highest), as `matrix_diag` takes them; shorter ones are filled up with `padding_value`.
+    """
+    if _is_main(k):
+        return MATRIX_DIAG_PART(input, name=name)
+    input = convert_to_tensor(input, name="input")
+    return get_op("MatrixDiagPartV2")(input, k, convert_to_tensor(padding_value, input.dtype.base_dtype), name=name)
 
 
 @export("batch_matrix_set_diag", "matrix_set_diag", "linalg.set_diag")
-def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Tensor:
-    """`input` [..., m, n] with its diagonals replaced by `diagonal` (TF: tf.matrix_set_diag)."""
-    return MATRIX_SET_DIAG(input, diagonal, name=name)
+def matrix_set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 0) -> Tensor:
+    """`input` [..., m, n] with its diagonals replaced by `diagonal` (TF: tf.matrix_set_diag).
+
+    k: which, or (lowest, highest), as `matrix_diag` takes them.
+    """
+    if _is_main(k):
+        return MATRIX_SET_DIAG(input, diagonal, name=name)
+    return get_op("MatrixSetDiagV2")(input, diagonal, k, name=name)
 
 
 @export("batch_matrix_band_part", "matrix_band_part", "linalg.band_part")

@@ -165,7 +165,15 @@ def stateless_truncated_normal(
     return _scaled(STATELESS_TRUNCATED_NORMAL, shape, seed, mean, stddev, dtype, name)
 
 
-@export("contrib.stateless.stateless_multinomial", "random.stateless_multinomial", "random.stateless_categorical")
+@export("random.stateless_categorical")
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None
+) -> Tensor:
+    """`stateless_multinomial` (TF: tf.random.stateless_categorical)."""
+    return stateless_multinomial(logits, num_samples, seed, dtype, name)
+
+
+@export("contrib.stateless.stateless_multinomial", "random.stateless_multinomial")
 def stateless_multinomial(
     logits: Any, num_samples: Any, seed: Any, output_dtype: Any = int64, name: str | None = None
 ) -> Tensor:

@@ -19,6 +19,7 @@ from penstock.ops.cast import cast
 from penstock.ops.fft import irfft, rfft
 from penstock.ops.gather import gather
 from penstock.ops.joining import concat
+from penstock.ops.layout import transpose
 from penstock.ops.matrix import matmul
 from penstock.ops.sequences import range as range_
 from penstock.tensor.dtypes import as_dtype, float32, int32
@@ -65,9 +66,15 @@ def hamming_window(window_length: Any, periodic: bool = True, dtype: Any = float
 
 @export("contrib.signal.frame", "signal.frame")
 def frame(
-    signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0, name: str | None = None
+    signal: Any,
+    frame_length: Any,
+    frame_step: Any,
+    pad_end: bool = False,
+    pad_value: Any = 0,
+    axis: int = -1,
+    name: str | None = None,
 ) -> Tensor:
-    """[..., samples] -> [..., frames, frame_length]: parts that begin every `frame_step` samples.
+    """[..., samples, ...] -> [..., frames, frame_length, ...]: parts of `axis` that begin every `frame_step` samples.
 
     With `pad_end` there is a frame at each step, filled up with `pad_value`; else only whole ones. TF:
     tf.contrib.signal.frame.
@@ -75,6 +82,11 @@ def frame(
     length, step = _known(frame_length, "frame_length"), _known(frame_step, "frame_step")
     with name_scope(name, "frame", [signal]):
         x = convert_to_tensor(signal, name="signal")
+        if axis != -1 and (rank := _known(x.shape.ndims, "rank of the signal")) != axis + 1:
+            place = axis % rank
+            last = transpose(x, [*range(place), *range(place + 1, rank), place])
+            found = frame(last, length, step, pad_end, pad_value)
+            return transpose(found, [*range(place), rank - 1, rank, *range(place, rank - 1)])
         outer = x.shape[:-1]
         samples: Any = x.shape[-1].value
         samples = shape(x)[-1] if samples is None else samples

@@ -366,11 +366,11 @@ def is_reference(ref: Any) -> bool:
 
 
 @export("is_variable_initialized")
-def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
-    """Whether the variable `ref` has a value, a bool scalar (TF: tf.is_variable_initialized)."""
-    if is_reference(ref):
-        return IS_VARIABLE_INITIALIZED(ref, name=name)
-    return ref.is_initialized(name=name)
+def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
+    """Whether `variable` has a value, a bool scalar (TF: tf.is_variable_initialized)."""
+    if is_reference(variable):
+        return IS_VARIABLE_INITIALIZED(variable, name=name)
+    return variable.is_initialized(name=name)
 
 
 @export("assign")

@@ -73,6 +73,7 @@ def stack_bidirectional_dynamic_rnn(
     parallel_iterations: int | None = None,
     time_major: bool = False,
     scope: Any = None,
+    swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """(outputs, final states forward, backward) of layers of `bidirectional_dynamic_rnn`.
 
@@ -98,7 +99,8 @@ def stack_bidirectional_dynamic_rnn(
                     starts_bw[number],
                     dtype,
                     parallel_iterations,
-                    time_major=time_major,
+                    swap_memory,
+                    time_major,
                 )
                 inputs = concat([leaf for output in outputs for leaf in flatten(output)], 2)
                 states_fw.append(state_fw)

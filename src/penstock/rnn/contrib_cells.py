@@ -31,13 +31,15 @@ class LSTMBlockCell(LSTMCell):
         forget_bias: float = 1.0,
         cell_clip: Any = None,
         use_peephole: bool = False,
+        dtype: Any = None,
         reuse: Any = None,
         name: str = "lstm_cell",
-        dtype: Any = None,
         clip_cell: bool | None = None,
     ) -> None:
         if isinstance(cell_clip, bool):
             cell_clip, clip_cell = None, cell_clip
+        if isinstance(dtype, bool):  # until TensorFlow 1.10 `reuse` was in its place
+            dtype, reuse = None, dtype
         bound = 3.0 if clip_cell else cell_clip
         super().__init__(
             num_units,

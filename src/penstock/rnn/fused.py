@@ -90,7 +90,7 @@ class LSTMBlockFusedCell(FusedRNNCell):
         dtype: Any = None,
         name: str = "lstm_fused_cell",
     ) -> None:
-        self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, reuse, name, dtype)
+        self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
 
     @property
     def num_units(self) -> int:

@@ -13,8 +13,9 @@ from penstock.graph.scopes import more_nodes, name_scope
 from penstock.ops.add_n import add_n
 from penstock.ops.array import reshape, shape
 from penstock.ops.cast import cast
+from penstock.ops.division import DIV_NO_NAN
 from penstock.ops.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits
-from penstock.ops.reduce import reduce_sum
+from penstock.ops.reduce import count_nonzero, reduce_sum
 
 
 def _cross_entropy(labels: Any, logits: Any, function: Callable[..., Any] | None) -> Any:
@@ -36,15 +37,25 @@ def sequence_loss(
     weights: Any,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
+    sum_over_timesteps: bool = False,
+    sum_over_batch: bool = False,
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Weighted cross-entropy of logits [batch, time, classes] with targets (ints [batch, time]).
 
-    weights: floats [batch, time]; an average divides by their sum. The result is [], or [batch] if averaged over time
-    only, [time] over the batch only, otherwise [batch, time]. softmax_loss_function: takes `labels` and `logits`;
-    replaces the sparse softmax. Raises ValueError for other ranks (TF: tf.contrib.seq2seq.sequence_loss).
+    weights: floats [batch, time]; an average divides by their sum, and what TensorFlow calls a sum by the number of
+    those that are not 0. The result is [], or [batch] if averaged or summed over time only, [time] over the batch only,
+    otherwise [batch, time]. softmax_loss_function: takes `labels` and `logits`; replaces the sparse softmax. Raises
+    ValueError for other ranks, or both an average and a sum (TF: tf.contrib.seq2seq.sequence_loss).
     """
+    for where, averaged, summed in (
+        ("across_timesteps", average_across_timesteps, sum_over_timesteps),
+        ("across_batch", average_across_batch, sum_over_batch),
+    ):
+        if averaged and summed:
+            over = where.replace("across", "over")
+            raise ValueError(f"average_{where} and sum_{over} cannot be set to True at same time.")
     with name_scope(name, "sequence_loss", [logits, targets, weights]):
         logits, targets, weights = convert_to_tensor(logits), convert_to_tensor(targets), convert_to_tensor(weights)
         for what, value, ndims in (("Logits", logits, 3), ("Targets", targets, 2), ("Weights", weights, 2)):
@@ -57,12 +68,17 @@ def sequence_loss(
         loss = loss * reshape(weights, [-1])
         if average_across_timesteps and average_across_batch:
             return reduce_sum(loss) / (reduce_sum(weights) + 1e-12)
+        if sum_over_timesteps and sum_over_batch:
+            return DIV_NO_NAN(reduce_sum(loss), count_nonzero(weights, dtype=loss.dtype))
         loss = reshape(loss, size[:2])
         loss.set_shape(logits.shape[:2])
-        if not average_across_timesteps and not average_across_batch:
-            return loss
-        axis = 1 if average_across_timesteps else 0
-        return reduce_sum(loss, axis) / (reduce_sum(weights, axis) + 1e-12)
+        if average_across_timesteps or average_across_batch:
+            axis = 0 if average_across_batch else 1
+            return reduce_sum(loss, axis) / (reduce_sum(weights, axis) + 1e-12)
+        if sum_over_timesteps or sum_over_batch:
+            axis = 0 if sum_over_batch else 1
+            return DIV_NO_NAN(reduce_sum(loss, axis), count_nonzero(weights, axis, dtype=loss.dtype))
+        return loss
 
 
 def _last(logits: Tensor, size: Tensor) -> Any:

@@ -20,6 +20,7 @@ from penstock.export import export
 from penstock.graph.convert import constant
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph
+from penstock.old_names import old_arguments
 from penstock.ops.checkpoint import RESTORE_V2
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
@@ -32,6 +33,12 @@ def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
 
 
 @export("train.load_checkpoint", "contrib.framework.load_checkpoint")
+@old_arguments(
+    "tf.contrib.framework.load_checkpoint",
+    "tf.train.load_checkpoint(ckpt_dir_or_file)",
+    renamed={"filepattern": "ckpt_dir_or_file"},
+    before="2.0",
+)
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint, given by its prefix or by a directory (its latest checkpoint).
 
@@ -41,6 +48,12 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 
 @export("train.load_variable", "contrib.framework.load_variable")
+@old_arguments(
+    "tf.contrib.framework.load_variable",
+    "tf.train.load_variable(ckpt_dir_or_file)",
+    renamed={"checkpoint_dir": "ckpt_dir_or_file"},
+    before="2.0",
+)
 def load_variable(ckpt_dir_or_file: Any, name: str) -> np.ndarray:
     """The tensor `name` (or "name:0") of a checkpoint."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
@@ -48,6 +61,12 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> np.ndarray:
 
 
 @export("train.list_variables", "contrib.framework.list_variables")
+@old_arguments(
+    "tf.contrib.framework.list_variables",
+    "tf.train.list_variables(ckpt_dir_or_file)",
+    renamed={"checkpoint_dir": "ckpt_dir_or_file"},
+    before="2.0",
+)
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Name and shape of each tensor of a checkpoint, by name."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
@@ -105,6 +124,12 @@ def checkpoints_iterator(
 
 
 @export("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint")
+@old_arguments(
+    "tf.contrib.framework.init_from_checkpoint",
+    "tf.train.init_from_checkpoint(ckpt_dir_or_file)",
+    renamed={"checkpoint_dir": "ckpt_dir_or_file"},
+    before="2.0",
+)
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """Initialise variables from a checkpoint: their initializers will read it.
 

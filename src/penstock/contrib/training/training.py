@@ -24,8 +24,11 @@ def train(
     save_summaries_steps: int | None = 100,
     config: Any = None,
     max_wait_secs: float = 7200,
+    run_metadata: Any = None,
 ) -> Any:
     """Run `train_op` in a MonitoredTrainingSession until a hook stops it; returns its last value.
+
+    run_metadata: takes what each step tells of itself.
 
     Raises ValueError for the chief without a `logdir`, unless it saves nothing.
     """
@@ -40,5 +43,5 @@ def train(
         config=config, max_wait_secs=max_wait_secs,
     ) as session:  # fmt: skip
         while not session.should_stop():
-            value = session.run(train_op)
+            value = session.run(train_op, run_metadata=run_metadata)
     return value

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, Element
 from penstock.ops.datasets.calls import OTHERS, Call, ends
-from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset
+from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, variant
 from penstock.tensor.shapes import TensorShape
@@ -166,7 +167,9 @@ def interleave_dataset(ctx: KernelContext) -> Any:
 
 
 def lengths(cycle: Any, block: Any) -> tuple[int, int]:
+    """How many datasets are read in turn (-1: as many as there are processors), and how many elements of each."""
+    many = scalar("cycle_length", cycle)
     return (
-        at_least(1, "cycle_length", cycle, "`cycle_length` must be > 0"),
+        os.cpu_count() or 1 if many == -1 else at_least(1, "cycle_length", cycle, "`cycle_length` must be > 0"),
         at_least(1, "block_length", block, "`block_length` must be > 0"),
     )
