@@ -394,10 +394,21 @@ def test_an_unwritable_directory_is_reported(tmp_path: Path, format: Format) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("prefix", ["", "m/", "a\0b", "n" * 300])
+@pytest.mark.parametrize("prefix", ["", "{}/a\0b", "{}/" + "n" * 300])
 def test_an_unusable_prefix_is_refused(tmp_path: Path, prefix: str) -> None:
     with pytest.raises(errors.InvalidArgumentError):
-        write_checkpoint(f"{tmp_path}/{prefix}", {})
+        write_checkpoint(prefix.format(tmp_path), {})
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_prefix_that_is_a_folder_names_files_in_it_as_in_tensorflow(tmp_path: Path, format: Format) -> None:
+    (tmp_path / "m").mkdir()
+    in_it: Any = f"{tmp_path}/m/"
+    save(tmp_path / "m" / "a", 1)
+    for value in (2, 3):
+        save(in_it, value, format)
+    assert whole(in_it) == 3 and whole(tmp_path / "m" / "a") == 1
+    assert (tmp_path / "m" / ".index").exists()
 
 
 def test_an_exception_while_values_are_taken_leaves_the_old_checkpoint(

@@ -234,6 +234,13 @@ def test_optimize_loss_runs_updates_first() -> None:
     assert run(layers.optimize_loss(loss, None, 0.1, "SGD"), counter)[1] == 1
 
 
+def test_optimize_loss_takes_the_name_of_one_summary() -> None:
+    """TensorFlow 1.0 looked for its own names in it."""
+    layers.optimize_loss(loss_of(1.0)[0], None, 0.1, "SGD", summaries="gradient_norm")
+    names = [summary.op.name for summary in tf.get_collection(tf.GraphKeys.SUMMARIES)]
+    assert any("gradient_norm" in name for name in names) and "OptimizeLoss/loss" not in names
+
+
 @pytest.mark.parametrize(
     "kwargs, message",
     [

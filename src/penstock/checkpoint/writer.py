@@ -72,8 +72,8 @@ def replacing(prefix: Path) -> Iterator[tuple[Storage, str, Replacement]]:
     """The replacement of a checkpoint by one of any format, and where it is. Failures name it."""
     storage, path = locate(prefix)
     directory, base = storage.split(path)
-    if not base:
-        raise errors.InvalidArgumentError(None, None, f"checkpoint prefix {os.fspath(prefix)!r} ends in no name")
+    if not path:
+        raise errors.InvalidArgumentError(None, None, "the prefix of a checkpoint is empty")
 
     def clean() -> None:
         remove_unnamed(storage, directory, base)

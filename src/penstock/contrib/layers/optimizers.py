@@ -70,7 +70,7 @@ def optimize_loss(
     changes it. optimizer: a name ("SGD", "Adam", "Momentum", …), a class, a function of the rate (or of nothing), or an
     Optimizer. gradient_multipliers: a dict from variables or their names to numbers.
     clip_gradients: the maximum global norm, or a function of the (gradient, variable) pairs. update_ops: run before the
-    loss (those in UPDATE_OPS). summaries: some of OPTIMIZER_SUMMARIES (by default all cheap ones).
+    loss (those in UPDATE_OPS). summaries: some of OPTIMIZER_SUMMARIES, or one (by default all cheap ones).
 
     Raises ValueError for invalid arguments.
     """
@@ -81,7 +81,10 @@ def optimize_loss(
         global_step = train.get_global_step()
     else:
         train.assert_global_step(global_step)
-    summaries = ["loss", "learning_rate", "global_gradient_norm"] if summaries is None else summaries
+    if summaries is None:
+        summaries = ["loss", "learning_rate", "global_gradient_norm"]
+    elif isinstance(summaries, str):  # as until TensorFlow 1.1
+        summaries = [summaries]
     unknown = [s for s in summaries if s not in OPTIMIZER_SUMMARIES]
     if unknown:
         raise ValueError(f"Summaries should be one of {OPTIMIZER_SUMMARIES}, you provided {unknown}")
