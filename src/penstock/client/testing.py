@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import re
 import shutil
 import statistics
 import sys
 import tempfile
 import time
-import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from absl.testing import absltest
 
-from penstock.errors import OpError
+from penstock.client.checked_threads import CapturedWrites, CheckedThread, captured
+from penstock.client.comparisons import Comparisons
 from penstock.export import export
 from penstock.graph.default_session import get_default_session
 from penstock.graph.graph import Graph
-from penstock.graph.operation import Tensor
-from penstock.graph.scopes import get_default_graph, reset_default_graph
+from penstock.graph.scopes import DEFAULT_GRAPH_SEED, get_default_graph, reset_default_graph, set_random_seed
 from penstock.ops.control_flow.nest import flatten
 from penstock.session.session import Session
 
 
 @export("test.TestCase")
-class TestCase(unittest.TestCase):
-    """A unittest.TestCase with a fresh graph for each test, and comparisons of arrays (TF: tf.test.TestCase)."""
+class TestCase(Comparisons):
+    """A test case with a fresh graph, and the same seeds, for each test, and comparisons of arrays (TF:
+    tf.test.TestCase)."""
 
     def __init__(self, methodName: str = "runTest") -> None:
         super().__init__(methodName)
@@ -37,7 +40,10 @@ class TestCase(unittest.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        random.seed(DEFAULT_GRAPH_SEED)
+        np.random.seed(DEFAULT_GRAPH_SEED)
         reset_default_graph()
+        set_random_seed(DEFAULT_GRAPH_SEED)
 
     @contextlib.contextmanager
     def session(
@@ -79,92 +85,17 @@ class TestCase(unittest.TestCase):
         with self.cached_session() as session:
             return session.run(tensors)
 
-    def _array(self, value: Any) -> np.ndarray:
-        return np.asarray(self.evaluate(value) if isinstance(value, Tensor) else value)
+    def captureWritesToStream(self, stream: Any) -> AbstractContextManager[CapturedWrites]:
+        """What the block, and what it starts, writes to a file such as sys.stdout: `.contents()` has it after it."""
+        return captured(stream, self.get_temp_dir())
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
-        """Same shape, and every element equal."""
-        a, b = self._array(a), self._array(b)
-        self.assertEqual(a.shape, b.shape, msg)
-        np.testing.assert_array_equal(a, b, msg or "")
-
-    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
-        """Same shape, and |a - b| <= atol + rtol |b|; dicts and lists of arrays element-wise."""
-        if isinstance(a, dict):
-            self.assertEqual(set(a), set(b), msg)
-            for key in a:
-                self.assertAllClose(a[key], b[key], rtol, atol, msg)
-        elif isinstance(a, list | tuple) and any(np.ndim(x) for x in a) and len({np.shape(x) for x in a}) > 1:
-            self.assertEqual(len(a), len(b), msg)
-            for x, y in zip(a, b, strict=True):
-                self.assertAllClose(x, y, rtol, atol, msg)
-        else:
-            a, b = self._array(a), self._array(b)
-            self.assertEqual(a.shape, b.shape, msg)
-            np.testing.assert_allclose(a, b, rtol, atol, err_msg=msg or "")
-
-    def assertAllCloseAccordingToType(
-        self,
-        a: Any,
-        b: Any,
-        rtol: float = 1e-6,
-        atol: float = 1e-6,
-        float_rtol: float = 1e-6,
-        float_atol: float = 1e-6,
-        half_rtol: float = 1e-3,
-        half_atol: float = 1e-3,
-        bfloat16_rtol: float = 1e-2,
-        bfloat16_atol: float = 1e-2,
-        msg: str | None = None,
-    ) -> None:
-        """`assertAllClose`, with larger tolerances for the lower precision of the two arrays."""
-        a, b = self._array(a), self._array(b)
-        tolerances = {
-            "float32": (float_rtol, float_atol),
-            "float16": (half_rtol, half_atol),
-            "bfloat16": (bfloat16_rtol, bfloat16_atol),
-        }
-        for dtype in {a.dtype.name, b.dtype.name} & tolerances.keys():
-            rtol, atol = max(rtol, tolerances[dtype][0]), max(atol, tolerances[dtype][1])
-        self.assertAllClose(a, b, rtol, atol, msg)
-
-    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
-        """|f1 - f2| <= err."""
-        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, msg or f"{f1} is not within {err} of {f2}")
-
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:
-        """`assertNear` for each pair of elements."""
-        self.assertEqual(len(farray1), len(farray2), msg)
-        for one, other in zip(farray1, farray2, strict=True):
-            self.assertNear(float(one), float(other), err, msg)
-
-    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor, msg: str | None = None) -> None:
-        """The tensor's static shape is the array's."""
-        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
-
-    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:
-        """Equal messages; the expected one may be in text format."""
-        expected = expected_message_maybe_ascii
-        if isinstance(expected, str):
-            from google.protobuf import text_format
-
-            expected = text_format.Parse(expected, type(message)())
-        self.assertEqual(expected, message, msg)
-
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
-        """The block raises an OpError whose message matches."""
-        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
-
-    @contextlib.contextmanager
-    def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[None]:
-        """The block raises `exception_type`, and its message matches the pattern (or the function of the error)."""
-        expected = expected_err_re_or_predicate
-        with self.assertRaises(exception_type) as caught:
-            yield
-        if callable(expected):
-            self.assertTrue(expected(caught.exception), f"unexpected error: {caught.exception}")
-        else:
-            self.assertRegex(str(caught.exception), expected)
+    def checkedThread(
+        self, target: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> CheckedThread:
+        """A thread whose error fails the test that joins it (TF's method)."""
+        thread = CheckedThread(self, target, args, kwargs or {})
+        self.addCleanup(thread.check_joined)
+        return thread
 
 
 @export("test.Benchmark")
@@ -255,7 +186,7 @@ def _run_benchmarks(pattern: str) -> None:
 
 @export("test.main")
 def main(argv: list[str] | None = None) -> None:
-    """Run the tests of the program's main module (TF: tf.test.main).
+    """Run the tests of the program's main module, its flags parsed, and end the process (TF: tf.test.main).
 
     With --benchmarks=REGEX among the arguments, run the matching benchmarks ("all": every one) instead.
     """
@@ -264,7 +195,7 @@ def main(argv: list[str] | None = None) -> None:
     if wanted:
         _run_benchmarks("" if wanted[-1] == "all" else wanted[-1])
     else:
-        unittest.main(argv=argv)
+        absltest.main(**({} if argv is None else {"argv": argv}))
 
 
 @export("test.get_temp_dir")
