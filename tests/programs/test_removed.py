@@ -319,3 +319,25 @@ def test_a_module_of_a_package_is_told_how_it_runs(tmp_path: Path) -> None:
     assert found.returncode == 1
     assert f"in {tmp_path}, run it with penstock run -m trainer.task" in found.stderr
     assert penstock_run(tmp_path, "-m", "trainer.task").stdout == "it runs\n"
+
+
+def test_a_package_runs_as_its_main_module(tmp_path: Path) -> None:
+    (tmp_path / "trainer").mkdir()
+    (tmp_path / "trainer" / "__init__.py").write_text("")
+    (tmp_path / "trainer" / "task.py").write_text("import tensorflow as tf\nname = tf.constant(1).op.name\n")
+    (tmp_path / "trainer" / "__main__.py").write_text("from .task import name\nprint(__package__, name)\n")
+    assert penstock_run(tmp_path, "-m", "trainer").stdout == "trainer Const\n"
+
+
+def test_tests_of_a_program_run_under_an_installed_module(tmp_path: Path) -> None:
+    (tmp_path / "test_sum.py").write_text(
+        "import tensorflow as tf\n"
+        "class SumTest(tf.test.TestCase):\n"
+        "    def test_sum(self):\n"
+        "        with self.test_session():\n"
+        "            self.assertAllEqual(tf.add(1, 2), 3)\n"
+        "    def test_other_sum(self):\n"
+        "        self.assertAllEqual(tf.add(1, 2), 4)\n"
+    )
+    found = penstock_run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_sum.py")
+    assert found.returncode == 1 and "1 failed, 1 passed" in found.stdout

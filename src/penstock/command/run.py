@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +24,7 @@ def run(
     context: typer.Context,
     program: Annotated[str, typer.Argument(help="A Python program for TensorFlow 1.x.")],
     module: Annotated[
-        bool, typer.Option("--module", "-m", help="PROGRAM is a module, as `python -m` takes it: trainer.task.")
+        bool, typer.Option("--module", "-m", help="PROGRAM is a module, as `python -m` takes it: trainer.task, pytest.")
     ] = False,
     strict_devices: Annotated[
         bool, typer.Option("--strict-devices", help="Asking for a GPU that is not there is an error.")
@@ -36,10 +38,9 @@ def run(
 
     **Example:** `penstock run train.py --epochs=3`
     """
-    file = _file_of(program) if module else Path(program)
+    file, package = _of_module(program) if module else (Path(program), None)
     if not file.is_file():
         raise typer.BadParameter(f"File {str(file)!r} does not exist.", param_hint="'PROGRAM'")
-    package = program.rpartition(".")[0] if module else None
     try:
         with own_errors(file):
             run_program([str(file), *context.args], strict_devices, package)
@@ -52,6 +53,16 @@ def run(
             print(f"penstock run: {line}", file=sys.stderr)
 
 
-def _file_of(module: str) -> Path:
+def _of_module(module: str) -> tuple[Path, str]:
+    """The file of a module, or of a package's __main__, in the current folder or installed; and its package."""
     path = Path(*module.split("."))
-    return path / "__main__.py" if path.is_dir() else path.with_name(f"{path.name}.py")
+    within = module.rpartition(".")[0]
+    for file, package in ((path / "__main__.py", module), (path.with_name(f"{path.name}.py"), within)):
+        if file.is_file():
+            return file, package
+    for name, package in ((f"{module}.__main__", module), (module, within)):
+        with suppress(ImportError):
+            spec = find_spec(name)
+            if spec is not None and spec.origin is not None:
+                return Path(spec.origin), package
+    return path.with_name(f"{path.name}.py"), within
