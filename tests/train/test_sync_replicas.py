@@ -111,3 +111,20 @@ def test_the_hook_needs_applied_gradients() -> None:
     tf.train.get_or_create_global_step()
     with pytest.raises(ValueError, match="apply_gradient should be called before using the hook"):
         tf.train.MonitoredSession(hooks=[optimizer.make_session_run_hook(is_chief=True)])
+
+
+def test_the_replica_that_programs_of_tensorflow_0_name_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    def nodes(**replica: int) -> list[str]:
+        with tf.Graph().as_default() as graph:
+            step = tf.train.get_or_create_global_step()
+            descent = tf.train.GradientDescentOptimizer(0.5)
+            optimizer = tf.train.SyncReplicasOptimizer(
+                descent, replicas_to_aggregate=2, total_num_replicas=3, **replica
+            )
+            optimizer.minimize(tf.Variable(2.0) ** 2, global_step=step)
+            optimizer.get_init_tokens_op()
+            return [node.name for node in graph.get_operations()]
+
+    assert nodes(replica_id=1) == nodes()
+    (message,) = caplog.messages
+    assert "from before TensorFlow 1.0: write tf.train.SyncReplicasOptimizer without replica_id" in message

@@ -18,6 +18,7 @@ from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import GraphKeys, colocate_with, control_dependencies, device, name_scope
+from penstock.old_names import old_arguments
 from penstock.ops.basic import group, no_op
 from penstock.ops.filling import fill
 from penstock.ops.state import assign
@@ -36,6 +37,11 @@ class SyncReplicasOptimizer(Optimizer):
     tokens. Gradients of earlier steps are dropped.
     """
 
+    @old_arguments(
+        "tf.train.SyncReplicasOptimizer",
+        "tf.train.SyncReplicasOptimizer without replica_id, which has no effect",
+        renamed={"replica_id": ""},  # replicas are no longer told apart: a queue of tokens is for all
+    )
     def __init__(
         self,
         opt: Optimizer,
