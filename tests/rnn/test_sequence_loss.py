@@ -54,3 +54,11 @@ def test_a_loss_with_other_names_gets_labels_then_logits() -> None:
         LOGITS, TARGETS, WEIGHTS, softmax_loss_function=lambda targets, inputs: tf.reduce_sum(inputs, 1)
     )
     np.testing.assert_allclose(run(loss), (LOGITS.sum(2) * WEIGHTS).sum() / WEIGHTS.sum())
+
+
+def test_a_loss_that_takes_labels_last_gets_logits_then_labels() -> None:
+    """As it did before TensorFlow 1.0, whose tutorial on translation has `def sampled_loss(inputs, labels)`."""
+    loss = seq2seq.sequence_loss(
+        LOGITS, TARGETS, WEIGHTS, softmax_loss_function=lambda inputs, labels: tf.reduce_sum(inputs, 1)
+    )
+    np.testing.assert_allclose(run(loss), (LOGITS.sum(2) * WEIGHTS).sum() / WEIGHTS.sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Signature, signature
 from typing import Any
 
 from penstock.export import export
@@ -22,12 +22,19 @@ def _cross_entropy(labels: Any, logits: Any, function: Callable[..., Any] | None
     if function is None:
         return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     try:
-        signature(function).bind(labels=labels, logits=logits)
+        taken = signature(function)
+        taken.bind(labels=labels, logits=logits)
     except TypeError:  # functions older than TensorFlow 1.1 call them as they like
-        return function(labels, logits)
+        return function(logits, labels) if _takes_labels_last(taken) else function(labels, logits)
     except ValueError:  # a function in C tells no names
         pass
     return function(labels=labels, logits=logits)
+
+
+def _takes_labels_last(taken: Signature) -> bool:
+    """Whether it is a function for TensorFlow 0.x, which gave it inputs first: `def sampled_loss(inputs, labels)`."""
+    names = list(taken.parameters)
+    return len(names) == 2 and names[1] in ("label", "labels", "target", "targets")
 
 
 @export("contrib.seq2seq.sequence_loss")
