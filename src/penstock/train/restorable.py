@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from penstock import errors
+import numpy as np
+
+from penstock import errors, logging
 from penstock.checkpoint.index import Entry
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.values import numpy_dtype
 from penstock.graph.constants import constant_value
 from penstock.graph.graph import Graph
-from penstock.graph.operation import Operation
+from penstock.graph.operation import Operation, Tensor
 from penstock.ops.checkpoint import parse_slice
 from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
+from penstock.train.old_cell_names import old_cell_names
 
-_READERS = {"RestoreV2": ("tensor_names", "shape_and_slices"), "RestoreSlice": ("tensor_name", "shape_and_slice"),
-            "Restore": ("tensor_name", None)}  # fmt: skip
+_READERS: dict[str, tuple[str, str | None]] = {
+    "RestoreV2": ("tensor_names", "shape_and_slices"),
+    "RestoreSlice": ("tensor_name", "shape_and_slice"),
+    "Restore": ("tensor_name", None),
+}
 _MOST_LISTED = 50
 
 
@@ -31,17 +38,30 @@ class _Wanted:
     variable: str
     shape: TensorShape | None
     elements: int | None
+    names: Tensor
+    """The input of the node that reads it which says what to read."""
 
 
-def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> None:
-    """Check that the checkpoint has what the Restore nodes under `restore_op_name` read.
+def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> dict[Tensor, Any]:
+    """Check that the checkpoint has what the Restore nodes under `restore_op_name` read; returns what to feed them.
 
-    A step that fails in the middle would leave some variables restored and others not. All problems are listed. Raises
+    That is nothing, unless recurrent cells have in the checkpoint the names that they had before TensorFlow 1.2. A step
+    that fails in the middle would leave some variables restored and others not. All problems are listed. Raises
     NotFoundError if tensors are missing, otherwise InvalidArgumentError for different dtypes or shapes.
     """
     wanted = _wanted(graph, restore_op_name)
     with CheckpointReader(prefix) as reader:
         entries = reader.entries
+    older = _older(wanted, entries)
+    if older:
+        today, before = next(iter(older.items()))
+        logging.warning(
+            "%s has names from before TensorFlow 1.2, such as %s for %s: save it anew.", prefix, before, today
+        )
+        feeds = {want.names: _renamed(want.names, older) for want in wanted if want.tensor in older}
+        wanted = [replace(want, tensor=older.get(want.tensor, want.tensor)) for want in wanted]
+    else:
+        feeds = {}
     missing = sorted({want.tensor for want in wanted if want.tensor not in entries})
     problems = [_problem(want, entries[want.tensor]) for want in wanted if want.tensor in entries]
     different = [problem for problem in problems if problem]
@@ -58,6 +78,25 @@ def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> None:
     if different:
         message = f"Restoring from checkpoint {prefix} failed: {_listed(different, '; ')}"
         raise errors.InvalidArgumentError(None, None, message)
+    return feeds
+
+
+def _older(wanted: Sequence[_Wanted], entries: Mapping[str, Entry]) -> dict[str, str]:
+    """What missing tensors were called when the checkpoint was written."""
+    return {
+        want.tensor: name
+        for want in wanted
+        if want.tensor not in entries
+        for name in old_cell_names(want.tensor)
+        if name in entries and not _problem(want, entries[name])
+    }
+
+
+def _renamed(names: Tensor, older: Mapping[str, str]) -> Any:
+    """The value of an input that says what to read, with the names in the checkpoint."""
+    value = np.array(constant_value(names), dtype=object)
+    found = [older.get(name.decode(), name.decode()).encode() for name in value.reshape(-1)]
+    return np.array(found, dtype=object).reshape(value.shape)
 
 
 def _problem(want: _Wanted, entry: Entry) -> str | None:
@@ -95,7 +134,8 @@ def _wanted(graph: Graph, restore_op_name: str) -> list[_Wanted]:
             source = source.op.inputs[0]
         if source.op.type not in _READERS:
             continue
-        name, part = (_text(source.op, key, source.value_index) for key in _READERS[source.op.type])
+        keys = _READERS[source.op.type]
+        name, part = (_text(source.op, key, source.value_index) for key in keys)
         if name is None:
             continue
         checked = operation.get_attr("validate_shape")
@@ -104,7 +144,8 @@ def _wanted(graph: Graph, restore_op_name: str) -> list[_Wanted]:
         else:
             shape = target.shape if operation.type == "Assign" else target.op.attrs.get("shape", TensorShape(None))
         elements = shape.num_elements() if checked and reshaped else None
-        found.append(_Wanted(name, source.dtype, target.op.name, shape if checked and not reshaped else None, elements))
+        names, must_be = _input(source.op, keys[0]), shape if checked and not reshaped else None
+        found.append(_Wanted(name, source.dtype, target.op.name, must_be, elements, names))
     return found
 
 
@@ -112,8 +153,12 @@ def _text(operation: Operation, key: str | None, at: int) -> str | None:
     """One of the constant texts that `operation` takes as its input `key`."""
     if key is None:
         return None
-    value = constant_value(operation.inputs[[arg.name for arg in operation.op_def.inputs].index(key)])
+    value = constant_value(_input(operation, key))
     return None if value is None else value.reshape(-1)[at].decode()
+
+
+def _input(operation: Operation, name: str) -> Tensor:
+    return operation.inputs[[arg.name for arg in operation.op_def.inputs].index(name)]
 
 
 def _controls_of(operation: Operation) -> list[Operation]:

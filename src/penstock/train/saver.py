@@ -295,9 +295,8 @@ class Saver:
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         _LOG.info("Restoring parameters from %s", prefix)
         graph = getattr(sess, "graph", None)
-        if graph is not None:
-            check_restorable(graph, self.saver_def.restore_op_name, prefix)
-        sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
+        feeds = {} if graph is None else check_restorable(graph, self.saver_def.restore_op_name, prefix)
+        sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix, **feeds})
 
     # --- the existing checkpoints --------------------------------------------------------------------
 
