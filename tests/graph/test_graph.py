@@ -189,7 +189,7 @@ def test_constants_get_the_dtype_that_tensorflow_chooses(value: object, dtype: s
 @pytest.mark.parametrize(
     ("value", "dtype", "error"),
     [(1.5, tf.int32, TypeError), ("s", tf.float32, TypeError), ([[1], [2, 3]], None, ValueError),
-     (None, None, ValueError), (300, tf.uint8, TypeError), (object(), None, TypeError), (1, tf.bool, TypeError)],
+     (None, None, ValueError), (300.0, tf.uint8, TypeError), (object(), None, TypeError), (1, tf.bool, TypeError)],
 )  # fmt: skip
 def test_a_constant_that_does_not_fit_its_dtype_is_refused(value: object, dtype: object, error: type) -> None:
     with pytest.raises(error):

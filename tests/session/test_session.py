@@ -175,12 +175,63 @@ def test_a_feed_that_does_not_fit_names_tensor_values_and_line(
     assert session.run(y, {x: [[1, 2, 3]]}).tolist() == [[2, 3, 4]], "the session stays usable"
 
 
-def test_a_fraction_is_not_fed_to_an_int_tensor_but_whole_floats_are(session: tf.Session) -> None:
-    x = tf.placeholder(tf.int32, [2])
-    assert session.run(x + 1, {x: np.array([1.0, 2.0])}).tolist() == [2, 3]
-    for value in (np.array([1.5, 2.0]), [1.5, 2.0], np.array([2**40, 1]), [np.nan, 1.0]):
-        with pytest.raises(TypeError, match="int32"):
-            session.run(x + 1, {x: value})
+FED: dict[str, tuple[str, object, list[object]]] = {
+    "fractions": ("int32", [1.5, -2.7], [1, -2]),
+    "an array of fractions": ("int32", np.array([1.5, np.nan]), [1, -(2**31)]),
+    "an array of floats, to bytes": ("uint8", np.array([1.5, -2.7, 300.0]), [1, 254, 44]),
+    "ints that wrap around": ("uint8", np.array([300, -2]), [44, 254]),
+    "a list of them": ("int32", [2**40 + 1], [1]),
+    "floats as booleans": ("bool", [1.5, 0.0], [True, False]),
+    "text": ("float32", ["1.5", "2"], [1.5, 2.0]),
+    "text that is kept as objects": ("int64", np.array([1, "2"], object), [1, 2]),
+    "an array of complex numbers": ("float32", np.array([1 + 2j]), [1.0]),
+}
+"""By a description: the type of a placeholder, what is fed, and what TensorFlow 1.15.5 makes of it."""
+
+
+@pytest.mark.parametrize("what", FED)
+def test_what_is_fed_is_cast_as_tensorflow_casts_it(session: tf.Session, what: str) -> None:
+    dtype, value, expected = FED[what]
+    x = tf.placeholder(dtype)
+    found = session.run(tf.identity(x), {x: value})
+    assert (found.dtype.name, found.tolist()) == (dtype, expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("int32", [np.nan, 1.0]), ("int32", 2**40), ("uint8", -1), ("int32", "1.5"), ("float32", [1j])]
+)
+def test_what_numpy_does_not_cast_is_not_fed(session: tf.Session, dtype: str, value: object) -> None:
+    x = tf.placeholder(dtype)
+    with pytest.raises((TypeError, ValueError), match=dtype):
+        session.run(tf.identity(x), {x: value})
+
+
+CONSTANTS: list[tuple[object, str, object]] = [
+    (-1, "uint8", 255),
+    ([300], "int8", [44]),
+    (0xFFFFFFFF, "int32", -1),
+    (np.array([300, -1]), "uint8", [44, 255]),
+    (np.array(1.5), "int32", 1),
+    (np.float32(1.5), "int32", 1),
+    (True, "int32", 1),
+    (True, "float32", 1.0),
+    (np.array([2, 0]), "bool", [True, False]),
+    (np.array([1j]), "float32", [0.0]),
+]
+
+
+@pytest.mark.parametrize(("value", "dtype", "expected"), CONSTANTS)
+def test_constants_are_cast_as_tensorflow_casts_them(
+    session: tf.Session, value: object, dtype: str, expected: object
+) -> None:
+    found = session.run(tf.constant(value, dtype))
+    assert (found.dtype.name, found.tolist()) == (dtype, expected)
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(1.5, "int32"), (3, "bool"), (1j, "float32"), ("1", "int32")])
+def test_python_numbers_of_another_kind_are_no_constants(session: tf.Session, value: object, dtype: str) -> None:
+    with pytest.raises(TypeError, match=f"Expected {dtype}"):
+        tf.constant(value, dtype)
 
 
 def test_numbers_that_are_kept_as_objects_are_fed_and_made_constants_as_numbers(session: tf.Session) -> None:
@@ -189,7 +240,7 @@ def test_numbers_that_are_kept_as_objects_are_fed_and_made_constants_as_numbers(
         mixed = np.array([1, np.float32(0.5), True], object)
         np.testing.assert_array_equal(session.run(x, {x: mixed}), np.float32([1, 0.5, 1]))
         np.testing.assert_array_equal(session.run(tf.constant(mixed, tf.float32)), np.float32([1, 0.5, 1]))
-        for other in ([1, None], [1, "2"], [1, [2]]):
+        for other in ([1, None], [1, "x"], [1, [2]]):
             given = np.empty(2, object)
             given[:] = other
             with pytest.raises((TypeError, ValueError)):

@@ -34,8 +34,9 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.
     """A Python value as an array of `dtype`, or of the dtype that TensorFlow would choose.
 
     Floats become float32 and ints int32 (int64 if they do not fit), as in TF; NumPy arrays keep their dtype. A single
-    value fills `shape`. Strings become object arrays of bytes. Raises TypeError if `value` does not fit `dtype` (a
-    float for an int tensor), ValueError if it is ragged or does not fit `shape`.
+    value fills `shape`. Strings become object arrays of bytes. Ints that `dtype` cannot hold wrap around, and arrays
+    are cast to it in any case, as NumPy casts them. Raises TypeError for Python values of another kind (a float for an
+    int tensor), ValueError if `value` is ragged or does not fit `shape`.
     """
     dtype = None if dtype is None else as_dtype(dtype).base_dtype
     array = _as_array(value, dtype)
@@ -91,7 +92,7 @@ def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
             as_dtype(array.dtype)  # TypeError names a dtype that tensors do not have
             return array
         return _default_width(array)
-    return _cast_losslessly(array, dtype, value, given_array)
+    return _cast(array, dtype, value, given_array)
 
 
 def _ends_in_tuples_of_one(value: Any) -> bool:
@@ -115,27 +116,31 @@ def _default_width(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: bool) -> np.ndarray:
-    """Python values must fit the dtype's kind; arrays are cast if no information is lost."""
+def _cast(array: np.ndarray, dtype: DType, value: Any, given_array: bool) -> np.ndarray:
+    """Python values must be of the dtype's kind, and ints wrap around, as NumPy's do; arrays are cast to any kind."""
     if array.dtype == dtype.np:
         return array
-    kinds = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
-    have, want = (
-        kinds.get(array.dtype.kind, 2),
-        3 if dtype.is_complex else 2 if dtype.is_floating else int(not dtype.is_bool),
-    )
-    if given_array and have == 2 and want < 2:  # whole numbers in an array of floats (TensorFlow truncates fractions)
-        with np.errstate(invalid="ignore"):
-            have = want if np.array_equal(array.astype(dtype.np), array) else have
-    empty = array.size == 0
-    if not empty and ((have > want) or (have == 0 and want > 0 and not given_array) or (have > 0 and want == 0)):
+    kinds = {"b": 1, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+    have, want = kinds.get(array.dtype.kind, 2), 3 if dtype.is_complex else 2 if dtype.is_floating else 1
+    unlike = have > want or (dtype.is_bool and array.dtype.kind != "b")
+    if unlike and array.size and not given_array:
         raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type '{type(value).__name__}' instead.")
     plain = dtype.np[0] if dtype.np.fields else dtype.np  # NumPy's stand-ins for quantised types have one field
-    cast = array.astype(plain)
-    if want == 1 and not np.array_equal(cast, array):
-        limits = np.iinfo(plain)
-        raise TypeError(f"{_brief(value)} does not fit {dtype.name} ({limits.min} to {limits.max}).")
+    cast = cast_numbers(array, plain)
     return np.ascontiguousarray(cast).reshape(cast.shape).view(dtype.np)
+
+
+def cast_numbers(array: np.ndarray, to: np.dtype) -> np.ndarray:
+    """`array.astype(to)`, where ints wrap around, fractions are dropped, and of complex numbers the real part is kept.
+
+    Floats outside a small int type wrap around too, which C leaves open and processors do through int32.
+    """
+    if array.dtype.kind == "c" and to.kind in "iuf":
+        array = array.real
+    with np.errstate(invalid="ignore", over="ignore"):
+        if array.dtype.kind == "f" and to.kind in "iu" and to.itemsize < 4:
+            array = array.astype(np.int32)
+        return array.astype(to)
 
 
 def _is_text(array: np.ndarray) -> bool:

@@ -77,6 +77,7 @@ PUBLIC = {
     "logging": "platform.tf_logging",
     "resource_loader": "platform.resource_loader",
     "losses": "ops.losses.losses ops.losses.losses_impl ops.losses.util",
+    "metrics": "ops.metrics",
     "nest": "util.nest",
     "nn": (
         "ops.candidate_sampling_ops ops.ctc_ops ops.embedding_ops ops.nn ops.nn_impl ops.nn_ops ops.rnn "

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from penstock import errors
-from penstock.graph.constants import make_array
+from penstock.graph.constants import cast_numbers, make_array
 from penstock.graph.operation import Tensor
 from penstock.tensor.dtypes import DType, bfloat16, string
 from penstock.tensor.shapes import TensorShape
@@ -191,14 +191,8 @@ def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
     try:
         if isinstance(value, np.ndarray) and value.dtype == object and dtype != string:
             value = value.tolist()  # numbers that are kept as objects, as in columns of tables
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and dtype != string:
-            return _cast_array(value, dtype)
-        if dtype != string and isinstance(value, list | tuple | float | int | np.generic):
-            # As in TF, a list is converted by NumPy, then cast: [1.0, 2.0] feeds an int tensor.
-            array = np.asarray(value)
-            if array.dtype.kind in "biufc":
-                return _cast_array(array, dtype)
-        return make_array(value, dtype)
+        found = None if dtype == string else _fed_numbers(value, dtype)
+        return make_array(value, dtype) if found is None else found
     except (TypeError, ValueError, OverflowError) as error:
         kind = type(error) if type(error) in (TypeError, ValueError) else ValueError
         raise kind(
@@ -212,29 +206,37 @@ def array_of_list(value: Any, dtype: DType) -> Any:
     if not isinstance(value, list | tuple):
         return value
     try:
-        if dtype == string:
-            return make_array(value, dtype)
-        array = np.asarray(value)
-        return _cast_array(array, dtype) if array.dtype.kind in "biufc" else value
+        found = make_array(value, dtype) if dtype == string else _fed_numbers(value, dtype)
+        return value if found is None else found
     except (TypeError, ValueError, OverflowError):
         return value
 
 
-def _cast_array(array: np.ndarray, dtype: DType) -> np.ndarray:
-    """Like `astype`, but losslessly: a fraction does not become an int, nor a complex number a real."""
+def _fed_numbers(value: Any, dtype: DType) -> np.ndarray | None:
+    """What is fed, cast as NumPy casts it (TF: np.asarray(value, dtype)): fractions are dropped, ints wrap around, and
+    text is read as numbers. None for what is not a number, a list or an array of them.
+
+    What NumPy takes only in arrays, infinities for ints and complex numbers for reals, is refused in lists, as is a
+    single int that its type cannot hold (TF does so too).
+    """
+    if not isinstance(value, np.ndarray | np.generic | list | tuple | float | int | str | bytes):
+        return None
+    array, made_here = np.asarray(value), not isinstance(value, np.ndarray | np.generic)
+    kind = array.dtype.kind
     if array.dtype == dtype.np:
         return array
-    if array.dtype.kind == "c" and not dtype.is_complex:
+    if kind in "SU" and array.size and not dtype.is_bool:
+        return array.astype(dtype.np)
+    if kind not in "biufc":
+        return None
+    if made_here and kind == "c" and not dtype.is_complex:
         raise TypeError("complex numbers")
-    if (array.dtype.kind == "f" and (dtype.is_integer or dtype.is_bool)) or dtype.is_integer:
-        with np.errstate(invalid="ignore"):
-            cast = array.astype(dtype.np)
-        if not np.array_equal(cast, array):
-            raise TypeError(
-                f"its type {array.dtype} is not compatible with Tensor type {dtype.name}, which cannot hold it"
-            )
-        return cast
-    return array.astype(dtype.np)
+    if made_here and kind == "f" and dtype.is_integer and not np.isfinite(array).all():
+        raise TypeError("only finite numbers can be made whole")
+    cast = cast_numbers(array, dtype.np)
+    if isinstance(value, int) and not dtype.is_floating and cast.dtype.names is None and cast != value:
+        raise TypeError(f"its type {array.dtype} is not compatible with Tensor type {dtype.name}, which cannot hold it")
+    return cast
 
 
 def _fits(shape: tuple[int, ...], dims: Any) -> bool:
