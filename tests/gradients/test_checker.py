@@ -53,6 +53,9 @@ def test_grad_ys_of_another_shape_but_as_many_numbers_are_taken_in_their_order()
         assert session.run(tf.gradients(tf.reduce_sum(x), x, grad_ys=[tf.constant([2.0])]))[0].tolist() == [[2] * 3] * 2
         found = tf.gradients(x * x, x, grad_ys=tf.constant([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]]))
         assert session.run(found)[0].tolist() == [[2, 0, 0], [8, 0, 24]]
+        batch = tf.placeholder(tf.float32, [None, 2])
+        in_a_list = tf.gradients(tf.tanh(batch), batch, grad_ys=[[2 * batch]])
+        assert session.run(in_a_list, {batch: [[1e-4, 2e-4]]})[0].ravel() == pytest.approx([2e-4, 4e-4])
 
 
 def test_the_gradient_through_the_side_of_a_switch_that_was_not_taken_is_zero() -> None:

@@ -189,6 +189,13 @@ CASES = {
         "OneHotEncoder(sparse=False).fit_transform([[1]]))\n",
         "[[0, 1], [2, 3]] True\n[1. 2. 3.] [[1.]]\n",
     ),
+    "scikit-learn's inner modules": (
+        "from sklearn.metrics.classification import accuracy_score\nfrom sklearn.cluster.k_means_ import KMeans\n"
+        "from sklearn.preprocessing.data import MinMaxScaler\nfrom sklearn.preprocessing.imputation import Imputer\n"
+        "from sklearn.manifold.t_sne import TSNE\nfrom sklearn.svm.classes import SVC\n"
+        "print(accuracy_score([1, 0], [1, 1]), MinMaxScaler().fit_transform([[1], [3]]).ravel(), KMeans.__name__)\n",
+        "0.5 [0. 1.] KMeans\n",
+    ),
     "data sets of mldata.org in files": (
         "import os, numpy as np\nfrom scipy.io import savemat\nfrom sklearn.datasets import fetch_mldata\n"
         "names = np.array([['label', 'data']], object)\nos.mkdir('mldata')\n"

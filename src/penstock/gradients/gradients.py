@@ -32,6 +32,7 @@ from penstock.ops.broadcasting import broadcast_static_shape
 from penstock.ops.control_flow.cond import CondContext
 from penstock.ops.control_flow.while_loop import WhileContext
 from penstock.tensor.dtypes import resource
+from penstock.tensor.shapes import TensorShape
 
 Gradient = Tensor | IndexedSlices
 
@@ -140,7 +141,7 @@ def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
     tensor = convert_to_tensor(grad, dtype)
     if tensor.shape.is_compatible_with(y.shape):
         return tensor
-    if tensor.shape.num_elements() is not None and tensor.shape.num_elements() == y.shape.num_elements():
+    if _same_numbers(tensor.shape, y.shape):
         return get_op("Reshape")(tensor, _dims(y))
     try:
         fits = broadcast_static_shape(tensor.shape, y.shape).is_compatible_with(y.shape)
@@ -149,6 +150,17 @@ def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
     if not fits:
         raise ValueError(f"grad_ys for {y.name} has shape {tensor.shape}, not {y.shape}")
     return get_op("BroadcastTo")(tensor, _dims(y))
+
+
+def _same_numbers(a: TensorShape, b: TensorShape) -> bool:
+    """Whether as many numbers are in both, as far as is known, so that gradients of many ops take one for the other.
+
+    A program that gives `[gradient]` where it means `gradient` has one of a shape like (1, ?, 2) for (?, 2).
+    """
+    if a.num_elements() is not None and a.num_elements() == b.num_elements():
+        return True
+    one, other = ([n for n in shape.as_list() if n != 1] for shape in (a, b))
+    return one == other
 
 
 def _dims(y: Tensor) -> Tensor:

@@ -144,7 +144,40 @@ PATCHES: dict[str, Callable[[Any], None]] = {
     **{name: _patch(name) for name in NAMES.keys() | KEYWORDS.keys()},
 }
 _SELECTION = "sklearn.model_selection"
+INNER = {
+    "cluster": "affinity_propagation_ bicluster birch dbscan_ mean_shift_ optics_ spectral",
+    "covariance": "elliptic_envelope empirical_covariance_ graph_lasso_ robust_covariance shrunk_covariance_",
+    "cross_decomposition": "pls_",
+    "datasets": "california_housing covtype kddcup99 lfw olivetti_faces openml rcv1 species_distributions "
+    "twenty_newsgroups",
+    "decomposition": "base dict_learning factor_analysis fastica_ incremental_pca kernel_pca nmf pca sparse_pca "
+    "truncated_svd",
+    "ensemble": "bagging base forest gradient_boosting iforest voting weight_boosting",
+    "feature_extraction": "dict_vectorizer stop_words",
+    "feature_selection": "base from_model mutual_info_ rfe univariate_selection variance_threshold",
+    "gaussian_process": "gpc gpr",
+    "linear_model": "base bayes coordinate_descent huber least_angle logistic omp passive_aggressive perceptron ransac "
+    "ridge sag stochastic_gradient theil_sen",
+    "manifold": "isomap locally_linear mds spectral_embedding_ t_sne",
+    "metrics": "base classification ranking regression",
+    "metrics.cluster": "bicluster supervised unsupervised",
+    "mixture": "base bayesian_mixture gaussian_mixture",
+    "neighbors": "base classification graph kde lof nearest_centroid regression unsupervised",
+    "neural_network": "multilayer_perceptron rbm",
+    "preprocessing": "data label",
+    "semi_supervised": "label_propagation",
+    "svm": "base bounds classes",
+    "tree": "export tree",
+}
+"""By package: modules that are private since scikit-learn 0.22, with a _ before their names instead of one behind."""
 MODULES = {
+    **{
+        f"sklearn.{package}.{name}": ModuleOf(f"sklearn.{package}._{name.rstrip('_')}")
+        for package, names in INNER.items()
+        for name in names.split()
+    },
+    "sklearn.cluster.hierarchical": ModuleOf("sklearn.cluster._agglomerative"),
+    "sklearn.cluster.k_means_": ModuleOf("sklearn.cluster._kmeans"),
     "sklearn.cross_validation": ModuleOf(
         _SELECTION, {f"{name}KFold": f"{__name__}:Old{name}KFold" for name in ("", "Stratified")}
     ),
@@ -156,6 +189,7 @@ MODULES = {
     "sklearn.learning_curve": ModuleOf(_SELECTION),
     "sklearn.lda": ModuleOf("sklearn.discriminant_analysis"),
     "sklearn.metrics.scorer": ModuleOf("sklearn.metrics"),
+    "sklearn.preprocessing.imputation": ModuleOf(None, {"Imputer": f"{__name__}:imputer"}),
     "sklearn.utils.linear_assignment_": ModuleOf(None, {"linear_assignment": f"{__name__}:linear_assignment"}),
     "sklearn.utils.testing": ModuleOf("sklearn.utils._testing"),
 }
