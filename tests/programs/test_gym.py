@@ -79,3 +79,26 @@ def test_a_version_whose_library_is_not_there_gives_way_to_the_next(tmp_path: Pa
     found = penstock_run(tmp_path, "program.py")
     assert found.stdout == "(4,)\nno mujoco_py\n", found.stderr
     assert "Arm-v4 for Arm-v1" in found.stderr
+
+
+def test_names_of_ataris_games_say_how_often_they_show_a_screen(tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text(
+        "import gymnasium, numpy as np\n"
+        "class Toy(gymnasium.Env):\n    action_space = gymnasium.spaces.Discrete(2)\n"
+        "    observation_space = gymnasium.spaces.Box(0, 255, (2,), np.uint8)\n"
+        "    def __init__(self, **options):\n        self.ale = sorted(options.items(), key=str)\n"
+        "    def reset(self, **options):\n        return np.zeros(2, np.uint8), {}\n"
+        "    def step(self, action):\n        return np.ones(2, np.uint8), 1.0, False, False, {'lives': 3}\n"
+        "gymnasium.register('ALE/Toy-v5', entry_point=Toy)\n"
+    )
+    text = (
+        "import toy, gym\nfor name in 'ToyDeterministic-v4', 'Toy-ramNoFrameskip-v4', 'Toy-v0':\n"
+        "    print(gym.make(name).env.ale)\n"
+        "env = gym.make('Toy-v4')\nenv.reset()\n_, reward, done, info = env.step(0)\nprint(info['ale.lives'])\n"
+    )
+    assert output_of(tmp_path, text, PYTHONWARNINGS="ignore").splitlines() == [
+        "[('frameskip', 4), ('obs_type', 'rgb'), ('repeat_action_probability', 0.0)]",
+        "[('frameskip', 1), ('obs_type', 'ram'), ('repeat_action_probability', 0.0)]",
+        "[('frameskip', (2, 5)), ('obs_type', 'rgb'), ('repeat_action_probability', 0.25)]",
+        "3",
+    ]

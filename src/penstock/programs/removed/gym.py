@@ -12,7 +12,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -143,6 +143,8 @@ def _outermost(wrapper: type) -> type:
             observation, reward, terminated, truncated, info = result
             if truncated:
                 info = {**info, "TimeLimit.truncated": not terminated}
+            if "lives" in info:
+                info = {**info, "ale.lives": info["lives"]}
             return observation, reward, bool(terminated or truncated), info
 
         def seed(self, seed: int | None = None) -> list[int | None]:
@@ -181,15 +183,46 @@ def _versions(registry: Any, name: Any) -> list[Any]:
     return [f"{found[1]}-v{version}" for version in later]
 
 
+def _atari(registry: Any, name: Any) -> tuple[str, dict[str, Any]] | None:
+    """Its game as ale_py has it, and what tells it from that: until Gym 0.26, a name said how often it shows a screen,
+    and whether it shows the memory instead; only -v0 repeated actions at random. None for other names."""
+    found = re.fullmatch(r"(\w+?)(-ram)?(Deterministic|NoFrameskip)?-v([0-4])", name) if isinstance(name, str) else None
+    if found is None or f"ALE/{found[1]}-v5" not in registry:
+        return None
+    skipped = {"Deterministic": 3 if found[1] == "SpaceInvaders" else 4, "NoFrameskip": 1, None: (2, 5)}
+    return f"ALE/{found[1]}-v5", {
+        "obs_type": "ram" if found[2] else "rgb",
+        "frameskip": skipped[found[3]],
+        "repeat_action_probability": 0.25 if found[4] == "0" else 0.0,
+        "max_episode_steps": 400_000 if found[3] == "NoFrameskip" else 100_000,
+    }
+
+
+def _pass_attributes(gym: Any) -> None:
+    """Wrappers have the attributes of what they wrap, as until Gymnasium 1.0: `env.env.ale`, `env.env.state`."""
+
+    def passed(self: Any, name: str) -> Any:
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.env, name)
+
+    if not hasattr(gym.Wrapper, "__getattr__"):
+        gym.Wrapper.__getattr__ = passed
+
+
 def _makers(gym: Any, made: Callable[..., Any], name: Any) -> Iterator[tuple[Any, Callable[..., Any], Any]]:
     """Ways to make an environment, the first to be tried first: what the library has, then Gymnasium, which knows
     Atari's games by ale_py."""
     yield from ((gym, made, each) for each in _versions(gym.envs.registry, name))
     with contextlib.suppress(ImportError):
         now = importlib.import_module("gymnasium")
+        _pass_attributes(now)
         with contextlib.suppress(ImportError):
             now.register_envs(importlib.import_module("ale_py"))
         yield from ((now, now.make, each) for each in _versions(now.envs.registry, name))
+        game = _atari(now.envs.registry, name)
+        if game is not None:
+            yield now, partial(now.make, **game[1]), game[0]
 
 
 def _made(gym: Any, made: Callable[..., Any], name: Any, *args: Any, **options: Any) -> Any:
@@ -215,6 +248,7 @@ def patch(gym: Any) -> None:
     """Does nothing to Gym until 0.25."""
     if re.match(r"0\.([01]\d|2[0-5]|\d)(\.|$)", str(getattr(gym, "__version__", ""))):
         return
+    _pass_attributes(gym)
     made = gym.make
     wrappers = _wrappers(gym)
     then = _outermost(wrappers["Wrapper"])
