@@ -21,7 +21,7 @@ _LSTM_OF_0 = {**_OF_0, "kernel": "W_0", "bias": "B"}  # LSTMCell had its own, fo
 
 
 def old_cell_names(name: str) -> Iterator[str]:
-    """The names that a variable or its slot had: "rnn/basic_lstm_cell/kernel/Adam" was "rnn/basic_lstm_cell/weights/Adam".
+    """What a variable or its slot was called: "lstm_cell/kernel/Adam" was "lstm_cell/weights/Adam", say.
 
     TensorFlow 1.15 converts such checkpoints with a tool (contrib/rnn/python/tools/checkpoint_convert.py).
     """
