@@ -140,6 +140,20 @@ def test_wide_and_deep_parts_are_trained_by_optimizers_of_their_own(tmp_path: Pa
         tf.estimator.DNNLinearCombinedClassifier(tmp_path, dnn_feature_columns=[COLUMN])
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_sizes_of_layers_may_be_of_a_map_which_ends(wide: bool, tmp_path: Path) -> None:
+    """As programs of Python 2 give them; the graph for predictions is built after that for training."""
+    sizes = map(int, "5,3".split(","))
+    model: tf.estimator.Estimator = (
+        tf.estimator.DNNLinearCombinedRegressor(tmp_path, dnn_feature_columns=[COLUMN], dnn_hidden_units=sizes)
+        if wide
+        else tf.estimator.DNNRegressor(sizes, [COLUMN], tmp_path)
+    )
+    model.train(numbers(), steps=1)
+    assert model.get_variable_value("dnn/logits/kernel").shape == (3, 1)
+    assert len(list(model.predict(only_features))) == 3
+
+
 def test_a_baseline_learns_how_frequent_classes_are(tmp_path: Path) -> None:
     model = tf.estimator.BaselineClassifier(tmp_path / "classes", n_classes=3)
     model.train(numbers(np.array([[0], [2], [2]])), steps=200)

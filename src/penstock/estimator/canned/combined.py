@@ -62,7 +62,8 @@ class DNNLinearCombinedEstimator(Estimator):
         wide, deep = tuple(linear_feature_columns or ()), tuple(dnn_feature_columns or ())
         if not wide and not deep:
             raise ValueError("Either linear_feature_columns or dnn_feature_columns must be defined.")
-        if deep and not dnn_hidden_units:
+        sizes = tuple(dnn_hidden_units or ())
+        if deep and not sizes:
             raise ValueError("dnn_hidden_units must be defined when dnn_feature_columns is specified.")
 
         def model_fn(features: Any, labels: Any, mode: str, config: RunConfig) -> EstimatorSpec:
@@ -73,7 +74,7 @@ class DNNLinearCombinedEstimator(Estimator):
                 parts.append(("dnn", optimizer_of(dnn_optimizer, LEARNING_RATE)))
                 with variable_scope("dnn", values=features.values(), partitioner=parts_of_servers(config)):
                     deep_logits = dnn_logit_fn(
-                        units, dnn_hidden_units, deep, dnn_activation_fn, dnn_dropout, inputs, batch_norm
+                        units, sizes, deep, dnn_activation_fn, dnn_dropout, inputs, batch_norm
                     )
                     logits.append(deep_logits(features, mode))
             if wide:

@@ -85,7 +85,7 @@ class DNNEstimator(Estimator):
         warm_start_from: Any = None,
         batch_norm: bool = False,
     ) -> None:
-        columns = tuple(feature_columns or ())
+        columns, sizes = tuple(feature_columns or ()), tuple(hidden_units)  # of a `map`, too: it is used more than once
 
         def model_fn(features: Any, labels: Any, mode: str, config: RunConfig) -> EstimatorSpec:
             check_features(features)
@@ -93,7 +93,7 @@ class DNNEstimator(Estimator):
             with variable_scope("dnn", values=features.values(), partitioner=parts_of_servers(config)):
                 inputs = input_layer_partitioner or slices_of_64mb(config)
                 logits = dnn_logit_fn(
-                    head.logits_dimension, hidden_units, columns, activation_fn, dropout, inputs, batch_norm
+                    head.logits_dimension, sizes, columns, activation_fn, dropout, inputs, batch_norm
                 )(features, mode)
                 return head.create_estimator_spec(features, mode, logits, labels, chosen)
 
