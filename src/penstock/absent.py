@@ -139,7 +139,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.no_gradient", "It is tf.NotDifferentiable here."),
     ("tf.random_index_shuffle", "tf.random_shuffle changes the order of rows."),
     ("tf.UnconnectedGradients", "tf.gradients returns None for what does not depend: use zeros (tf.zeros_like) there."),
-    ("tf.init_scope tf.wrap_function tf.*batch_function tf.is_symbolic_tensor tf.experimental tf.types", _GRAPHS),
+    ("tf.wrap_function tf.*batch_function tf.is_symbolic_tensor tf.experimental tf.types", _GRAPHS),
     (
         "tf.executing_eagerly_outside_functions tf.control_flow_v2_enabled tf.nn.experimental tf.layers.experimental",
         _GRAPHS,

@@ -299,3 +299,17 @@ def test_the_ops_of_early_graphs_work_with_references(tmp_path: Path) -> None:
         session.run(get_op("LookupTableInsert")(rows, keys, tf.constant([[1, 2], [3, 4]], tf.int64)))
         assert session.run(get_op("LookupTableFind")(dense, keys, tf.constant(0, tf.int64))).tolist() == [1, 2]
         assert session.run(get_op("LookupTableFind")(rows, keys[1], tf.constant([0, 0], tf.int64))).tolist() == [3, 4]
+
+
+def test_tables_made_in_loops_and_in_functions_of_datasets_are_outside_and_initialised_with_the_others() -> None:
+    def found(key: Any) -> Any:
+        return lookup.HashTable(lookup.KeyValueTensorInitializer([1, 2], [5, 10], tf.int64, tf.int64), -1).lookup(key)
+
+    keys = np.array([2, 4, 1], np.int64)
+    mapped = tf.map_fn(found, tf.constant(keys))
+    iterator = tf.data.Dataset.from_tensors(keys).map(found).make_initializable_iterator()
+    of_dataset = iterator.get_next()
+    with tf.Session() as session:
+        session.run(tf.tables_initializer())
+        session.run(iterator.initializer)
+        assert session.run(mapped).tolist() == session.run(of_dataset).tolist() == [10, -1, 5]

@@ -224,3 +224,27 @@ def test_functions_and_datasets_made_by_tensorflow_run() -> None:
         assert texts.tolist() == [[b"2"], [b"2"]]
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run("rows:0")
+
+
+def test_what_is_built_in_an_init_scope_is_outside_of_functions_loops_and_control_dependencies() -> None:
+    built = []
+
+    def body(i: Any) -> Any:
+        with tf.name_scope("inner"), tf.control_dependencies([i]), tf.init_scope():
+            built.append(tf.Variable(3, name="step"))
+        return i + built[0]
+
+    with tf.name_scope("outer"):
+        loop = tf.while_loop(lambda i: i < 10, body, [0])
+    doubled = tf.data.Dataset.from_tensors(5).map(lambda x: x + with_constant_outside(built))
+    found = doubled.make_one_shot_iterator().get_next()
+    assert run([loop, found]) == [12, 11]
+    assert built[0].op.name == "outer/while/inner/step"
+    assert [op.graph is tf.get_default_graph() for op in (built[0].op, built[1].op)] == [True, True]
+    assert built[0].initializer.control_inputs == []
+
+
+def with_constant_outside(built: list[Any]) -> Any:
+    with tf.init_scope():
+        built.append(tf.constant(6))
+    return built[-1]

@@ -209,3 +209,12 @@ def test_tensordot_and_its_gradient_need_no_known_ranks_or_axes(shape: Any, axes
         np.testing.assert_allclose(found, expected, atol=1e-12)
         # The product is linear in a.
         np.testing.assert_allclose((grad * a).sum(), expected.sum(), atol=1e-9)
+
+
+def test_diagonals_of_bools_are_filled_up_with_false_or_what_a_number_says() -> None:
+    diagonal = np.array([True, False])
+    assert run(tf.linalg.diag(diagonal, k=1)).tolist() == [[False, True, False], [False] * 3, [False] * 3]
+    filled = run(tf.linalg.diag(diagonal, k=0, padding_value=1))
+    assert filled.tolist() == [[True, True], [True, False]]
+    parts = run(tf.linalg.diag_part(np.ones([2, 2], bool), k=(0, 1)))
+    assert parts.tolist() == [[True, False], [True, True]]

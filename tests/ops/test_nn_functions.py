@@ -689,6 +689,17 @@ def test_embedding_lookup_sparse_combines_rows(combiner: str, weighted: bool) ->
     np.testing.assert_allclose(run(build), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_16_bits_are_combined_as_float32(weighted: bool) -> None:
+    def build() -> Any:
+        ids = tf.SparseTensor([[0, 0], [0, 1]], np.array([0, 1], np.int64), [1, 2])
+        weights = tf.SparseTensor([[0, 0], [0, 1]], [1.0, 0.5], [1, 2]) if weighted else None
+        return nn.embedding_lookup_sparse(np.array([[2048], [1]], np.float16), ids, weights, combiner="sum")
+
+    found = run(build)
+    assert (found.dtype, found.tolist()) == (np.float32, [[2048.5 if weighted else 2049.0]])
+
+
 def test_in_top_k_takes_k_as_a_tensor() -> None:
     predictions = np.array([[0.1, 0.3, 0.2], [0.5, 0.2, 0.3]], np.float32)
     with tf.Graph().as_default(), tf.Session() as session:

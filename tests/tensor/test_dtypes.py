@@ -290,3 +290,11 @@ def test_op_definitions_may_name_references() -> None:
 )
 def test_a_type_is_equal_to_the_python_types_that_tensorflow_reads(python_type: type, expected: set[str]) -> None:
     assert {dtype.name for dtype in VALUE_TYPES if dtype == python_type} == expected
+
+
+@pytest.mark.parametrize("name", ["int64", "int32", "float64", "complex128", "bool"])
+def test_a_dtype_equals_numpy_s_of_the_same_name_whatever_python_type_numpy_takes_that_for(name: str) -> None:
+    dtype = as_dtype(name)
+    assert dtype == np.dtype(name)
+    assert np.ones(1, name).dtype == dtype
+    assert dtype != np.dtype("uint8")

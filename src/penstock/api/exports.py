@@ -68,6 +68,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.graph.convert": "constant convert_to_tensor register_tensor_conversion_function",
         "penstock.graph.default_session": "get_default_session",
         "penstock.graph.device_spec": "DeviceSpec",
+        "penstock.graph.functions": "init_scope",
         "penstock.graph.graph": "Graph",
         "penstock.graph.importer": "import_graph_def",
         "penstock.graph.opdef": "define_op",

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.functions import init_scope
 from penstock.graph.operation import Operation
 from penstock.graph.scopes import GraphKeys, add_to_collection, name_scope
 from penstock.ops.lookup_initialization import (
@@ -45,7 +46,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
     def __init__(
         self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None
     ) -> None:
-        with name_scope(name, "key_value_init", [keys, values]) as scope:
+        with init_scope(), name_scope(name, "key_value_init", [keys, values]) as scope:
             self._keys = convert_to_tensor(keys, key_dtype, name="keys")
             self._values = convert_to_tensor(values, value_dtype, name="values")
             self._scope = scope

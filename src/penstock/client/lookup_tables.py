@@ -8,6 +8,7 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.functions import init_scope
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.ragged import of_ragged
@@ -122,7 +123,7 @@ class HashTable(_Table):
         self, initializer: Any, default_value: Any, shared_name: str | None = None, name: str | None = None
     ) -> None:
         key, value = initializer.key_dtype, initializer.value_dtype
-        with name_scope(name, "hash_table") as scope:
+        with init_scope(), name_scope(name, "hash_table") as scope:
             handle = get_op("HashTableV2")(key_dtype=key, value_dtype=value, shared_name=shared_name, name=scope)
             default = convert_to_tensor(default_value, value)
             default.shape.assert_has_rank(0)

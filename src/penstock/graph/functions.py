@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.contexts import outside
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
@@ -147,6 +148,26 @@ def trace(
     return function
 
 
+@export("init_scope")
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Build outside of functions, loops and branches, without control dependencies (TF: tf.init_scope).
+
+    The name scope stays that of the place where the block is.
+    """
+    scope = get_default_graph().get_name_scope()
+    graph = outermost(get_default_graph())
+    with graph.as_default(), outside(None), graph.name_scope(f"{scope}/" if scope else None):
+        yield
+
+
+def outermost(graph: Graph) -> Graph:
+    """The graph of the program, if `graph` is that of a function built in it."""
+    while isinstance(graph, FunctionGraph) and graph.outer is not None:
+        graph = graph.outer
+    return graph
+
+
 def _value(graph: FunctionGraph, tensor: Tensor) -> Tensor:
     """A result: a value of this graph, not a reference."""
     here = graph.capture(tensor)
@@ -155,8 +176,7 @@ def _value(graph: FunctionGraph, tensor: Tensor) -> Tensor:
 
 def name_function(graph: Graph, name: str, function: GraphFunction) -> str:
     """Add `function` to the library of `graph`, under `name` or a similar free name, which is returned."""
-    while isinstance(graph, FunctionGraph) and graph.outer is not None:
-        graph = graph.outer
+    graph = outermost(graph)
     name = re.sub(r"\W+", "_", name).strip("_") or "function"
     with graph._lock:
         found, count = name, 0

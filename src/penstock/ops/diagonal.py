@@ -240,8 +240,14 @@ def matrix_diag(
     if _is_main(k) and num_rows == num_cols == -1 and _is_zero(padding_value):
         return MATRIX_DIAG(diagonal, name=name)
     diagonal = convert_to_tensor(diagonal, name="diagonal")
-    padding = convert_to_tensor(padding_value, diagonal.dtype.base_dtype)
+    padding = _padding(padding_value, diagonal)
     return get_op("MatrixDiagV2")(diagonal, k, num_rows, num_cols, padding, name=name)
+
+
+def _padding(value: Any, beside: Tensor) -> Tensor:
+    """`value` in the dtype of `beside`; a number beside bools is a bool."""
+    number = isinstance(value, int | float)
+    return convert_to_tensor(bool(value) if beside.dtype.is_bool and number else value, beside.dtype.base_dtype)
 
 
 def _is_main(k: Any) -> bool:
@@ -261,7 +267,7 @@ def matrix_diag_part(input: Any, name: str | None = "diag_part", k: Any = 0, pad
     if _is_main(k):
         return MATRIX_DIAG_PART(input, name=name)
     input = convert_to_tensor(input, name="input")
-    return get_op("MatrixDiagPartV2")(input, k, convert_to_tensor(padding_value, input.dtype.base_dtype), name=name)
+    return get_op("MatrixDiagPartV2")(input, k, _padding(padding_value, input), name=name)
 
 
 @export("batch_matrix_set_diag", "matrix_set_diag", "linalg.set_diag")

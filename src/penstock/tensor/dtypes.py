@@ -154,7 +154,8 @@ class DType:
         """Also true of what TensorFlow's `as_dtype` turns into this type: `np.float32`, "float32" or `float`."""
         if self is other:
             return True
-        if other is None or isinstance(other, DType) or other in (int, complex, str, bytes):
+        # `is`, since NumPy's dtypes are equal to Python's types: np.dtype("int64") == int
+        if other is None or isinstance(other, DType) or any(other is kind for kind in (int, complex, str, bytes)):
             return False
         try:
             return self is as_dtype(other)

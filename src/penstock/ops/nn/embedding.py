@@ -15,7 +15,7 @@ from penstock.graph.ragged import of_ragged
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.ops.clip import clip_by_norm
 from penstock.ops.gather import gather
-from penstock.tensor.dtypes import int32
+from penstock.tensor.dtypes import bfloat16, float16, float32, int32
 
 
 @export("nn.embedding_lookup")
@@ -128,7 +128,7 @@ def embedding_lookup_sparse(
     sp_ids [n, any] int32 or int64, each row with at least one id (rows after the last id are omitted); sp_weights: None
     for ones, or floats with the same indices. combiner: "sum", "mean" (the default: by the sum of the weights) or
     "sqrtn" (by the root of the sum of their squares). Each id is looked up once, so that the gradient has one row for
-    it.
+    it. Rows of 16 bits are combined, and returned, as float32.
     """
     combiner = combiner or "mean"
     if combiner not in ("sum", "mean", "sqrtn"):
@@ -141,6 +141,8 @@ def embedding_lookup_sparse(
         segments = segments if segments.dtype == int32 else get_op("Cast")(segments, DstT=int32)
         ids, which = get_op("Unique")(sp_ids.values)
         rows = embedding_lookup(parts, ids, partition_strategy, max_norm=max_norm)
+        if rows.dtype.base_dtype in (float16, bfloat16):
+            rows = get_op("Cast")(rows, DstT=float32)
         if sp_weights is None:
             return get_op(f"SparseSegment{_COMBINED[combiner]}")(rows, which, segments, name=scope)
         total = get_op("SegmentSum")
