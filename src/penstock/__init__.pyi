@@ -141,7 +141,9 @@ from penstock.gradients.aggregate import AggregationMethod as AggregationMethod
 from penstock.gradients.gradients import NotDifferentiable as NoGradient
 from penstock.gradients.gradients import NotDifferentiable as NotDifferentiable
 from penstock.gradients.gradients import RegisterGradient as RegisterGradient
+from penstock.gradients.gradients import UnconnectedGradients as UnconnectedGradients
 from penstock.gradients.gradients import gradients as gradients
+from penstock.gradients.gradients import NotDifferentiable as no_gradient
 from penstock.graph.codec import make_ndarray as make_ndarray
 from penstock.graph.codec import make_tensor_proto as make_tensor_proto
 from penstock.graph.composite import IndexedSlices as IndexedSlices
@@ -686,21 +688,21 @@ __all__ = [
     "global_variables_initializer", "initialize_all_variables", "initialize_local_variables", "initialize_variables",
     "local_variables", "local_variables_initializer", "model_variables", "moving_average_variables",
     "report_uninitialized_variables", "trainable_variables", "variables_initializer", "is_tensor", "OpError", "to_onnx",
-    "to_torch", "AggregationMethod", "NoGradient", "NotDifferentiable", "RegisterGradient", "gradients", "make_ndarray",
-    "make_tensor_proto", "IndexedSlices", "IndexedSlicesValue", "SparseTensor", "SparseTensorValue",
-    "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "get_static_value", "constant",
-    "convert_to_tensor", "register_tensor_conversion_function", "get_default_session", "DeviceSpec", "init_scope",
-    "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys", "add_to_collection",
-    "add_to_collections", "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys",
-    "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph",
-    "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__", "__monolithic_build__",
-    "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n", "add_n", "arg_max",
-    "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
-    "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size",
-    "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder",
-    "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to",
-    "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
-    "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
+    "to_torch", "AggregationMethod", "NoGradient", "NotDifferentiable", "RegisterGradient", "UnconnectedGradients",
+    "gradients", "no_gradient", "make_ndarray", "make_tensor_proto", "IndexedSlices", "IndexedSlicesValue",
+    "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
+    "get_static_value", "constant", "convert_to_tensor", "register_tensor_conversion_function", "get_default_session",
+    "DeviceSpec", "init_scope", "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys",
+    "add_to_collection", "add_to_collections", "colocate_with", "container", "control_dependencies", "device",
+    "get_all_collection_keys", "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope",
+    "reset_default_graph", "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__",
+    "__monolithic_build__", "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n",
+    "add_n", "arg_max", "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow",
+    "scalar_mul", "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape",
+    "shape_n", "size", "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity",
+    "no_op", "placeholder", "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape",
+    "broadcast_to", "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double",
+    "to_float", "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
     "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
     "assert_none_equal", "assert_positive", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm",
     "clip_by_value", "global_norm", "timestamp", "approximate_equal", "equal", "greater", "greater_equal", "less",

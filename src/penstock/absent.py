@@ -136,9 +136,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
         "tf.tensor_scatter_update, with tf.maximum and tf.gather_nd.",
     ),
     ("tf.extract_volume_patches", "tf.extract_image_patches cuts pictures; tf.space_to_batch_nd cuts any axes."),
-    ("tf.no_gradient", "It is tf.NotDifferentiable here."),
     ("tf.random_index_shuffle", "tf.random_shuffle changes the order of rows."),
-    ("tf.UnconnectedGradients", "tf.gradients returns None for what does not depend: use zeros (tf.zeros_like) there."),
     ("tf.wrap_function tf.*batch_function tf.is_symbolic_tensor tf.experimental tf.types", _GRAPHS),
     (
         "tf.executing_eagerly_outside_functions tf.control_flow_v2_enabled tf.nn.experimental tf.layers.experimental",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from penstock.api.old_paths import add_module, names_of
 from penstock.devices.device import HOST_PREFIX
-from penstock.inner.paths import GENERATED, KERAS_INNER, PUBLIC
+from penstock.inner.paths import GENERATED, KERAS_INNER, OTHER_NAMES, PUBLIC
 from penstock.session.session import Session
 from penstock.session.step_timeline import StepTimeline
 
@@ -82,6 +82,7 @@ _ELSEWHERE = {
     "training.device_setter": "penstock.train.device_setter",
     "training.monitored_session": "penstock.training_loop.wrapped_sessions penstock.training_loop.monitored_session",
     "training.slot_creator": "penstock.train.slot_creator",
+    "training.gen_training_ops": "penstock.inner.gen_ops",
     "training.training_ops": "penstock.inner.gen_ops",
     "util.all_util": "penstock.inner.functions",
     "util.tf_contextlib": "contextlib",
@@ -127,6 +128,12 @@ _RENAMED = {
             "regression_head_with_mean_squared_error_loss": "regression_head",
         }.items()
     },
+    **{
+        f"{module}.{name}": f"penstock.{public}"
+        for module, names in OTHER_NAMES.items()
+        for name, _, public in (pair.partition("=") for pair in names.split())
+    },
+    "util.compat.collections_abc": "collections.abc",
     "keras.engine.topology.Container": "penstock.keras.Model",
     **{
         f"data.ops.dataset_ops.get_legacy_output_{n}": f"penstock.data.get_output_{n}"

@@ -246,3 +246,13 @@ def test_gradients_of_complex_inverses_are_those_of_their_parts(session: tf.Sess
         for y in (tf.matrix_inverse(x), tf.matrix_solve(x, x * x + 1.0)):
             exact, numeric = tf.test.compute_gradient(x, [2, 2], y, y.shape.as_list(), x_init_value=value)
             np.testing.assert_allclose(exact, numeric, rtol=1e-4, atol=1e-5)
+
+
+def test_unconnected_gradients_is_an_enum_or_its_text_and_nothing_else() -> None:
+    x, y = tf.constant([2.0, 3.0]), tf.constant(1.0)
+    assert tf.gradients(y, x, unconnected_gradients=tf.UnconnectedGradients.NONE) == [None]
+    (zero,) = tf.gradients(y, x, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    with tf.Session() as session:
+        assert session.run(zero).tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="is not a valid UnconnectedGradients"):
+        tf.gradients(y, x, unconnected_gradients="nothing")

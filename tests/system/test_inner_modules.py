@@ -134,16 +134,12 @@ INNER_NAMES: dict[str, dict[str, list[str]]] = json.loads(
 NOT_THERE = {
     "distribute.collective_all_reduce_strategy.CollectiveAllReduceStrategyV1",
     "distribute.collective_util.CommunicationImplementation",  # TensorFlow 2's
-    "framework.ops.no_gradient",
     "framework.tensor_util.is_tf_type",
-    "ops.init_ops.identity_initializer",
     "ops.sparse_ops._sparse_cross",
     "ops.sparse_ops._sparse_cross_hashed",
     "ops.sparse_ops.from_dense",
     "ops.sparse_ops.sparse_cross",
     "ops.sparse_ops.sparse_cross_hashed",
-    "ops.sparse_ops.sparse_expand_dims",
-    "ops.sparse_ops.sparse_eye",
 }
 """Under other names inside TensorFlow 2 than in public; so are those of file_io that end in _v2."""
 
@@ -163,6 +159,32 @@ def test_what_tensorflow_defines_in_a_module_can_be_imported_from_there(module: 
         if values and f"{module}.{name}" not in NOT_THERE and not name.endswith("_v2"):
             found = getattr(importlib.import_module(f"penstock.python.{module}"), name)
             assert found in values or module.startswith("ops.gen_"), name  # which have the arguments of the ops
+
+
+@pytest.mark.parametrize(
+    ("path", "public"),
+    {
+        "layers.convolutional.Convolution2D": "layers.Conv2D",
+        "layers.convolutional.deconv2d": "layers.conv2d_transpose",
+        "layers.core.fully_connected": "layers.dense",
+        "layers.normalization.batch_norm": "layers.batch_normalization",
+        "lib.io.file_io.list_directory_v2": "io.gfile.listdir",
+        "ops.linalg_ops.lu": "linalg.lu",
+        "ops.logging_ops.print_v2": "print",
+        "ops.math_ops.bessel_i0e": "math.bessel_i0e",
+        "ops.string_ops.regex_full_match": "strings.regex_full_match",
+        "ops.unconnected_gradients.UnconnectedGradients": "UnconnectedGradients",
+    }.items(),
+)
+def test_names_that_only_tensorflow_1_had_inside_are_there(path: str, public: str) -> None:
+    module, _, name = path.rpartition(".")
+    assert getattr(importlib.import_module(f"penstock.python.{module}"), name) is _public(public)
+
+
+def test_bucketize_is_only_inside_math_ops() -> None:
+    math_ops = importlib.import_module("penstock.python.ops.math_ops")
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(math_ops._bucketize([5.0, 0.0, 11.0], boundaries=[1.0, 10.0])).tolist() == [1, 0, 2]
 
 
 FUNCTIONS = """

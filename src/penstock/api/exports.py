@@ -58,7 +58,10 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.exporting.onnx.model": "to_onnx",
         "penstock.exporting.torch.module": "to_torch",
         "penstock.gradients.aggregate": "AggregationMethod",
-        "penstock.gradients.gradients": "NoGradient=NotDifferentiable NotDifferentiable RegisterGradient gradients",
+        "penstock.gradients.gradients": (
+            "NoGradient=NotDifferentiable NotDifferentiable RegisterGradient UnconnectedGradients gradients "
+            "no_gradient=NotDifferentiable"
+        ),
         "penstock.graph.codec": "make_ndarray make_tensor_proto",
         "penstock.graph.composite": (
             "IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue convert_to_tensor_or_indexed_slices "

@@ -7,6 +7,7 @@ partial derivatives of the operation's outputs. Contributions of several paths a
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -37,6 +38,14 @@ from penstock.tensor.shapes import TensorShape
 Gradient = Tensor | IndexedSlices
 
 
+@export("UnconnectedGradients")
+class UnconnectedGradients(enum.Enum):
+    """What `gradients` gives for an x that no y depends on (TF: tf.UnconnectedGradients)."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
 @export("RegisterGradient")
 class RegisterGradient:
     """Decorator that registers the gradient function of an op type (TF: tf.RegisterGradient).
@@ -54,7 +63,7 @@ class RegisterGradient:
         return f
 
 
-@export("NoGradient", "NotDifferentiable")
+@export("NoGradient", "NotDifferentiable", "no_gradient")
 def NotDifferentiable(op_type: str) -> None:
     """Declare that no gradient flows through ops of this type (TF: tf.NotDifferentiable)."""
     if not isinstance(op_type, str):
@@ -72,18 +81,19 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
-    unconnected_gradients: str = "none",
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """The sum over `ys` of dy/dx for each x of `xs`: tensors, `IndexedSlices` for gathers, None if unconnected.
 
     ys, xs: a tensor (xs: or a variable), or a list. grad_ys: the derivatives to begin with, one for each y, None for
     ones. stop_gradients: tensors to treat as constants. gate_gradients: the gradients of one operation become available
     together. aggregation_method: how contributions are added (`AggregationMethod`).
-    unconnected_gradients: "none" or "zero". Each gradient has the shape of its x.
+    unconnected_gradients: `UnconnectedGradients`, or "none" or "zero". Each gradient has the shape of its x.
 
-    Raises LookupError for an operation on a path without a gradient function, ValueError if a gradient function returns
-    a wrong number or shape of gradients, TypeError for complex or non-numeric ys without grad_ys. There is no gradient
-    (None) of or to integers. Source: white paper section 4.1; TF: tf.gradients.
+    Raises LookupError for an operation on a path without a gradient function, ValueError if a gradient function
+    returns a wrong number or shape of gradients or unconnected_gradients is neither, TypeError for complex or
+    non-numeric ys without grad_ys. There is no gradient (None) of or to integers. Source: white paper section 4.1; TF:
+    tf.gradients.
     """
     ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
     grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
@@ -98,7 +108,7 @@ def gradients(
         options = _Options(colocate_gradients_with_ops, gate_gradients, aggregation_method)
         walk = _BackwardWalk(y_tensors, x_tensors, [_differentiated(s) for s in stops], options)
         found = walk.run([_initial(i, *pair) for i, pair in enumerate(zip(y_tensors, grad_ys, strict=True))])
-        if str(getattr(unconnected_gradients, "value", unconnected_gradients)) == "zero":
+        if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
             zeros = get_op("ZerosLike")
             found = [zeros(x) if g is None else g for g, x in zip(found, xs, strict=True)]
         return found

@@ -46,7 +46,8 @@ PUBLIC = {
         "ops.map_fn ops.numerics ops.parallel_for ops.parsing_config ops.quantized_ops ops.resource_variables_toggle "
         "ops.session_ops ops.sort_ops ops.tensor_array_grad ops.variable_v1 ops.while_loop ops.while_v2 "
         "compat.v2_compat ops.array_grad ops.control_flow_grad ops.data_flow_grad ops.image_grad ops.linalg_grad "
-        "ops.math_grad ops.nn_grad ops.sparse_grad ops.state_grad ops.ragged.ragged_tensor"
+        "ops.math_grad ops.nn_grad ops.sparse_grad ops.state_grad ops.ragged.ragged_tensor "
+        "ops.unconnected_gradients"
     ),
     "app": "platform.app",
     "compat": "util.compat compat.compat",
@@ -60,7 +61,8 @@ PUBLIC = {
     "estimator.export": "estimator.export.export estimator.export.export_output",
     "estimator.inputs": "estimator.inputs.inputs estimator.inputs.numpy_io estimator.inputs.pandas_io",
     "feature_column": (
-        "feature_column.feature_column feature_column.feature_column_lib feature_column.feature_column_v2"
+        "feature_column.feature_column feature_column.feature_column_lib feature_column.feature_column_v2 "
+        "feature_column.sequence_feature_column"
     ),
     "flags": "platform.flags",
     "gfile": "platform.gfile",
@@ -110,8 +112,9 @@ PUBLIC = {
         "framework.test_ops"
     ),
     "train": (
-        "pywrap_tensorflow training.adadelta training.adagrad training.adam training.device_setter "
-        "training.basic_loops training.basic_session_run_hooks training.checkpoint_utils training.coordinator "
+        "pywrap_tensorflow pywrap_tensorflow_internal training.adadelta training.adagrad training.adam "
+        "training.device_setter training.basic_loops training.basic_session_run_hooks training.checkpoint_utils "
+        "training.coordinator "
         "training.ftrl training.gradient_descent training.input training.learning_rate_decay training.momentum "
         "training.monitored_session training.moving_averages training.optimizer training.queue_runner "
         "training.queue_runner_impl training.rmsprop training.saver training.session_manager training.session_run_hook "
@@ -158,20 +161,27 @@ PUBLIC = {
         "linear_operator_composition linear_operator_diag linear_operator_full_matrix linear_operator_identity "
         "linear_operator_kronecker linear_operator_low_rank_update linear_operator_lower_triangular "
         "linear_operator_toeplitz linear_operator_util linear_operator_zeros",
-    ),
+    )
+    + " ops.linalg_ops",
     "lookup": "ops.lookup_ops",
+    "debugging": "ops.check_ops ops.numerics",
+    "io": "ops.io_ops ops.parsing_ops",
     "manip": "ops.manip_ops",
+    "math": "ops.math_ops ops.special_math_ops",
+    "quantization": "ops.array_ops",
+    "queue": "ops.data_flow_ops",
     "ragged": _under(
         "ops.ragged",
-        "ragged_array_ops ragged_conversion_ops ragged_factory_ops ragged_functional_ops ragged_gather_ops "
-        "ragged_map_ops ragged_math_ops ragged_string_ops ragged_tensor_value segment_id_ops",
+        "ragged_array_ops ragged_concat_ops ragged_conversion_ops ragged_factory_ops ragged_functional_ops "
+        "ragged_gather_ops ragged_map_ops ragged_math_ops ragged_string_ops ragged_tensor_value segment_id_ops",
     ),
-    "random": "ops.stateful_random_ops ops.stateless_random_ops",
+    "random": "ops.random_ops ops.stateful_random_ops ops.stateless_random_ops",
     "sets": "ops.sets ops.sets_impl",
     "signal": _under(
         "ops.signal",
         "dct_ops fft_ops mel_ops mfcc_ops reconstruction_ops shape_ops signal spectral_ops util_ops window_ops",
     ),
+    "sparse": "ops.sparse_ops",
     "spectral": "ops.spectral_ops ops.signal.fft_ops",
     "sysconfig": "platform.sysconfig",
     "tpu": "tpu.tpu tpu.tpu_function tpu.tpu_optimizer tpu.ops.tpu_ops",
@@ -183,5 +193,63 @@ PUBLIC = {
 """The inner modules whose names are public in a namespace."""
 
 GENERATED = (
-    "array control_flow data_flow image io linalg logging lookup math nn parsing random sparse spectral state string"
+    "array batch candidate_sampling checkpoint control_flow ctc data_flow dataset functional image io linalg list "
+    "logging lookup manip math nn parsing random resource_variable script set sparse spectral state stateless_random "
+    "string summary user"
 )
+
+OTHER_NAMES = {
+    "distribute.cross_device_ops": "CollectiveCommunication=distribute.experimental.CollectiveCommunication",
+    "distribute.distribution_strategy_context": (
+        "get_distribution_strategy=distribute.get_strategy has_distribution_strategy=distribute.has_strategy"
+    ),
+    "layers.convolutional": " ".join(
+        f"{alias}{dims}=layers.{name}{dims}"
+        for aliases, name, all_dims in (
+            ("Convolution", "Conv", "1D 2D 3D"),
+            ("Convolution2DTranspose Deconv2D Deconvolution2D", "Conv2DTranspose", ""),
+            ("Convolution3DTranspose Deconv3D Deconvolution3D", "Conv3DTranspose", ""),
+            ("SeparableConvolution", "SeparableConv", "2D"),
+            ("convolution", "conv", "1d 2d 3d"),
+            ("convolution2d_transpose deconv2d deconvolution2d", "conv2d_transpose", ""),
+            ("convolution3d_transpose deconv3d deconvolution3d", "conv3d_transpose", ""),
+            ("separable_convolution", "separable_conv", "2d"),
+        )
+        for alias in aliases.split()
+        for dims in all_dims.split() or [""]
+    ),
+    "layers.core": "FullyConnected=layers.Dense fully_connected=layers.dense",
+    "layers.normalization": "BatchNorm=layers.BatchNormalization batch_norm=layers.batch_normalization",
+    "layers.pooling": (
+        "AvgPool2D=layers.AveragePooling2D MaxPool2D=layers.MaxPooling2D avg_pool2d=layers.average_pooling2d "
+        "max_pool2d=layers.max_pooling2d"
+    ),
+    "lib.io.file_io": (
+        "copy_v2=io.gfile.copy create_dir_v2=io.gfile.mkdir delete_file_v2=io.gfile.remove "
+        "delete_recursively_v2=io.gfile.rmtree file_exists_v2=io.gfile.exists get_matching_files_v2=io.gfile.glob "
+        "is_directory_v2=io.gfile.isdir list_directory_v2=io.gfile.listdir rename_v2=io.gfile.rename "
+        "recursive_create_dir_v2=io.gfile.makedirs stat_v2=io.gfile.stat walk_v2=io.gfile.walk"
+    ),
+    "ops.array_ops": "extract_image_patches_v2=image.extract_patches",
+    "ops.image_ops_impl": "non_max_suppression_with_overlaps=image.non_max_suppression_overlaps",
+    "ops.init_ops": "identity_initializer=initializers.identity",
+    "ops.linalg.linalg_impl": "matrix_exponential=linalg.expm",
+    "ops.logging_ops": "print_v2=print",
+    "ops.math_ops": "_bucketize=inner.gen_ops.bucketize matvec=linalg.matvec",
+    "ops.nn_impl": "normalize=linalg.normalize",
+    "ops.ragged.ragged_string_ops": (
+        "ngrams=strings.ngrams string_bytes_split=strings.bytes_split string_split=string_split "
+        "strings_split_v1=strings.split"
+    ),
+    "ops.script_ops": "eager_py_func=py_function",
+    "ops.sparse_ops": "sparse_expand_dims=sparse.expand_dims sparse_eye=sparse.eye",
+    "ops.stateless_random_ops": (
+        "stateless_random_normal=random.stateless_normal stateless_random_uniform=random.stateless_uniform"
+    ),
+    "ops.string_ops": (
+        "regex_full_match=strings.regex_full_match string_format=strings.format string_length=strings.length "
+        "substr_deprecated=substr"
+    ),
+    "ops.variables": "RefVariable=client.ref_variable.RefVariable",
+}
+"""Names that are public under another one, which follows."""
