@@ -261,3 +261,15 @@ def test_libraries_set_attributes_of_their_own_on_tensors() -> None:
     x.scope = "dense"
     assert x.scope == "dense"
     assert not hasattr(x + 1.0, "scope")
+
+
+def test_tensors_in_a_list_are_cast_if_the_first_has_another_type_than_is_asked_for() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        whole, half = tf.constant(1), tf.constant(2.5)
+        found = session.run([tf.convert_to_tensor([whole, half, 3.5], tf.float32), half * [[whole], [whole]]])
+        assert [value.tolist() for value in found] == [[1.0, 2.5, 3.5], [[2.5], [2.5]]]
+        assert session.run(tf.tile([1], [half])).tolist() == [1, 1]
+        for mixed in ([half, whole], [[whole, half]]):
+            assert session.run(tf.convert_to_tensor(mixed, tf.float64)).dtype == np.float64
+        with pytest.raises((TypeError, ValueError), match="int32"):
+            tf.convert_to_tensor([whole, 2.5])

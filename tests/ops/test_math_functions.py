@@ -75,7 +75,7 @@ NODE_NAMES: list[tuple[Callable[[Any], Any], str, str]] = [
     (lambda x: tf.clip_by_average_norm(x, 1.0), "clip_by_average_norm", "Identity"),
     (lambda x: tf.global_norm([x]), "global_norm/global_norm", "Sqrt"),
     (lambda x: tf.saturate_cast(x, "uint8"), "saturate_cast", "Cast"),
-    (lambda x: tf.unsorted_segment_mean(x, [0, 0], 1), "UnsortedSegmentMean/RealDiv", "RealDiv"),
+    (lambda x: tf.unsorted_segment_mean(x, [0, 0], 1), "UnsortedSegmentMean/truediv", "RealDiv"),
 ]
 
 
@@ -462,6 +462,8 @@ def test_means_of_unsorted_segments_divide_by_their_sizes() -> None:
     assert run(tf.unsorted_segment_mean(data, ids, 2)).tolist() == [[0, 0], [2, 3]]
     found = run(tf.unsorted_segment_sqrt_n(data, ids, 2))
     assert found == pytest.approx(np.array([[0, 0], [4, 6]]) / np.sqrt(2))
+    of_ints = run(tf.unsorted_segment_mean(constant([1, 2, 4], tf.int32), [0, 0, 1], 2))
+    assert (of_ints.dtype, of_ints.tolist()) == (np.float64, [1.5, 4.0])
 
 
 # --- gradients where shapes are known only in the step --------------------------------------------------

@@ -131,7 +131,19 @@ def _convert_list(value: Any, dtype: Any = None, name: str | None = None, as_ref
         if any(isinstance(item, Dimension) for item in value):
             return constant([int(item) for item in value], dtype, name=name or "Const")
         return NotImplemented
-    return _pack(value, dtype or _tensor_dtype(value), name or "packed")
+    have = _tensor_dtype(value)
+    if dtype is not None and dtype != have:
+        value = _with_tensors_cast(value, dtype)
+    return _pack(value, dtype or have, name or "packed")
+
+
+def _with_tensors_cast(value: Any, dtype: DType) -> Any:
+    """A list in which the tensors of other types are cast to `dtype`, as TensorFlow does if its first one has another."""
+    if isinstance(value, list | tuple):
+        return [_with_tensors_cast(item, dtype) for item in value]
+    if not _is_tensor_like(value) or as_dtype(value.dtype).base_dtype == dtype:
+        return value
+    return get_op("Cast")(convert_to_tensor(value), DstT=dtype)
 
 
 def _pack(value: Any, dtype: DType | None, name: str) -> Tensor:

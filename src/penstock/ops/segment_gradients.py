@@ -160,10 +160,8 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
     """The mean of each segment, 0 if it is empty (TF: tf.unsorted_segment_mean)."""
     with name_scope(name, "UnsortedSegmentMean"):
         data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-        return REAL_DIV(
-            unsorted_segment_sum(data, ids, num_segments),
-            _sizes(data, ids, num_segments, data.dtype.base_dtype),
-        )
+        sizes = _sizes(data, ids, num_segments, data.dtype.base_dtype)
+        return unsorted_segment_sum(data, ids, num_segments) / sizes  # of ints, float64
 
 
 @export("unsorted_segment_sqrt_n", "math.unsorted_segment_sqrt_n")
@@ -173,4 +171,4 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
     with name_scope(name, "UnsortedSegmentSqrtN"):
         data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         sizes = _sizes(data, ids, num_segments, data.dtype.base_dtype)
-        return REAL_DIV(unsorted_segment_sum(data, ids, num_segments), get_op("Sqrt")(sizes))
+        return unsorted_segment_sum(data, ids, num_segments) / get_op("Sqrt")(sizes)
