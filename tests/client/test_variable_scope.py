@@ -340,6 +340,14 @@ def test_a_template_is_where_it_is_first_called_or_made() -> None:
     assert [v.name for v in tf.global_variables()] == ["made/t/w:0", "called/t/w:0", "called/u/w:0"]
 
 
+def test_a_template_with_an_empty_name_keeps_its_slash() -> None:
+    template = tf.make_template("", dense)
+    with tf.variable_scope("outer"):
+        template(1.0)
+    assert template.variable_scope_name == "outer/"
+    assert [v.name for v in tf.global_variables()] == ["outer//w:0"]
+
+
 def test_later_calls_of_a_template_make_no_variables() -> None:
     template = tf.make_template("t", lambda: tf.Variable(1.0))
     template()

@@ -452,3 +452,12 @@ def test_gradients_through_arrays_do_not_depend_on_names(name: str) -> None:
     with tf.Session() as session:
         found = session.run([first, second])
     np.testing.assert_allclose(found, [[12, 96, 324], [36, 144, 324]])
+
+
+def test_elements_may_differ_in_what_is_not_known_of_their_shape(session: tf.Session) -> None:
+    array = TensorArray("float32", 2, infer_shape=False, element_shape=[None, 3])
+    array = array.write(0, tf.ones([5, 3])).write(1, tf.ones([1, 3]))
+    assert array.element_shape.as_list() == array.read(0).shape.as_list() == [None, 3]
+    np.testing.assert_array_equal(session.run(array.concat()), np.ones([6, 3]))
+    with pytest.raises(ValueError, match="Inconsistent shapes"):
+        array.write(1, tf.ones([1, 4]))

@@ -149,6 +149,20 @@ def test_a_raw_run_can_do_what_a_dynamic_one_does() -> None:
     assert got_count == 4
 
 
+def test_what_a_raw_run_emits_may_have_an_unknown_shape() -> None:
+    cell = rnn_cell.GRUCell(4)
+    like = tf.placeholder_with_default(np.zeros([2], np.int32), None)
+
+    def loop_fn(time: Any, output: Any, state: Any, _: Any) -> Any:
+        following, finished = tf.zeros([3, 2]), time >= tf.constant([4, 4, 2])
+        if output is None:
+            return finished, following, cell.zero_state(3, tf.float32), like, None
+        return finished, following, state, tf.tile(tf.reshape(time, [1, 1]), [3, 2]), None
+
+    (got, _) = run(raw_rnn(cell, loop_fn)[0].stack())
+    assert got[..., 1].tolist() == [[1, 1, 1], [2, 2, 2], [3, 3, 0], [4, 4, 0]]
+
+
 def test_a_run_without_state_and_dtype_or_without_a_cell_is_refused() -> None:
     x = tf.constant(XS)
     with pytest.raises(ValueError, match="dtype"):

@@ -94,3 +94,11 @@ def test_embedding_and_projections_have_variables_in_scopes_of_their_own() -> No
     assert found[f"{base}/embedding_wrapper/embedding"] == [7, 3]
     assert found[f"{base}/embedding_wrapper/input_projection_wrapper/kernel"] == [3, 5]
     assert found[f"{base}/embedding_wrapper/input_projection_wrapper/gru_cell/gates/kernel"] == [9, 8]
+
+
+def test_what_dropout_keeps_can_be_a_variable() -> None:
+    keep = tf.Variable(0.5, trainable=False)
+    cell = rnn_cell.DropoutWrapper(Echo(), output_keep_prob=keep)
+    output, _ = run(cell(tf.ones([4, 50]), tf.zeros([4, 50])))
+    assert set(np.unique(output)) == {0, 2}
+    assert isinstance(cell.wrapped_cell, Echo)

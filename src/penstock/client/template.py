@@ -28,7 +28,7 @@ class Template:
         unique_name: str | None = None,
         custom_getter: Any = None,
     ) -> None:
-        if not name:
+        if name is None:
             raise ValueError("name cannot be None.")
         self._name = name
         self._func = func
@@ -87,7 +87,7 @@ class Template:
     @property
     def variable_scope_name(self) -> str | None:
         """The scope's name with its final "/"."""
-        return None if self._scope is None else f"{self._scope.name}/"
+        return None if self._scope is None else f"{self._scope.name.removesuffix('/')}/"
 
     @property
     def global_variables(self) -> list[Any]:

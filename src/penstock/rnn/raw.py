@@ -88,5 +88,6 @@ def _tensor(value: Any) -> Any:
 def _blank(row: Tensor, batch_size: Any) -> Tensor:
     known = row.shape.is_fully_defined()
     value = zeros(concat([[batch_size], row.shape.as_list() if known else shape(row)], 0), row.dtype)
-    value.set_shape([batch_size if isinstance(batch_size, int) else None, *row.shape])
+    if row.shape.ndims is not None:
+        value.set_shape([batch_size if isinstance(batch_size, int) else None, *row.shape])
     return value

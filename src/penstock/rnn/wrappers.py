@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -29,6 +31,11 @@ class CellWrapper(RNNCell):
         super().__init__()
         like_cell(cell)
         self._cell = cell
+
+    @property
+    def wrapped_cell(self) -> Any:
+        """The cell that is wrapped."""
+        return self._cell
 
     @property
     def state_size(self) -> Any:
@@ -141,7 +148,8 @@ class DropoutWrapper(CellWrapper):
 
 
 def _checked_prob(what: str, prob: Any) -> Any:
-    if isinstance(prob, Tensor):
+    if not isinstance(prob, numbers.Real | np.ndarray):
+        prob = convert_to_tensor(prob)
         prob.shape.assert_is_compatible_with([])
         known = constant_value(prob)
         value = None if known is None else float(known)

@@ -68,7 +68,7 @@ class TensorArray:
             raise ValueError("Cannot provide a flow tensor unless handle is also provided")
         self._dtype = as_dtype(dtype).base_dtype
         self._known = _Known(TensorShape(element_shape))
-        self._infer_shape = infer_shape or element_shape is not None
+        self._infer_shape = infer_shape
         self._dynamic = dynamic_size or False
         self._size = size
         if handle is not None:
@@ -188,13 +188,12 @@ class TensorArray:
             self._handle, self._flow, dtype=self._dtype, element_shape_except0=except0, name=name
         )
         count = None if self._dynamic or self._size is None else ops.known_size(self._size)
-        if self._infer_shape and count is not None and dims and dims[0] is not None:
+        if count is not None and dims and dims[0] is not None:
             value.set_shape(TensorShape([count * dims[0]]).concatenate(except0))
         return value
 
     def _shaped(self, value: Tensor, shape: TensorShape) -> Tensor:
-        if self._infer_shape:
-            value.set_shape(shape)
+        value.set_shape(shape)
         return value
 
     # --- writing --------------------------------------------------------------------------------------
@@ -228,19 +227,19 @@ class TensorArray:
             if lengths.dtype.name != "int64":
                 lengths = cast(lengths, "int64")
             flow = ops.TENSOR_ARRAY_SPLIT_V3(self._handle, value, lengths, self._flow)
-            if self._infer_shape and value.shape.ndims is not None:
+            if value.shape.ndims is not None:
                 self._learn(TensorShape([_one_length(lengths)]).concatenate(value.shape[1:]))
             return self._with_flow(flow)
 
     def _learn(self, shape: TensorShape) -> None:
-        """Record that elements have `shape`. Raises ValueError if others have a different one."""
-        if not self._infer_shape:
-            return
+        """Record that elements have `shape`, if all have one. Raises ValueError if others have a different one, or if
+        it does not fit the shape that all were said to have."""
         if not self.element_shape.is_compatible_with(shape):
             raise ValueError(
-                f"Inconsistent shapes: saw {shape} but expected {self.element_shape} (and infer_shape=True)"
+                f"Inconsistent shapes: saw {shape} but expected {self.element_shape} (infer_shape={self._infer_shape})"
             )
-        self._known.shape = self.element_shape.merge_with(shape)
+        if self._infer_shape:
+            self._known.shape = self.element_shape.merge_with(shape)
 
     # --- the end --------------------------------------------------------------------------------------
 
