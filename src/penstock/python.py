@@ -92,6 +92,7 @@ _ELSEWHERE = {
     "util.function_utils": "penstock.inner.functions",
     "util.tf_inspect": "penstock.inner.functions inspect",
     **{f"ops.gen_{name}_ops": "penstock.inner.gen_ops" for name in GENERATED.split()},
+    "ops.weights_broadcast_ops": "penstock.metrics.base",
     "tools.freeze_graph": "penstock.saved_model.freeze_graph",
 }
 """The inner modules of which programs use what is not public, and where that is; nowhere for what they import for
@@ -194,6 +195,8 @@ def _add_inner_modules() -> None:
             sources.setdefault(f"keras.{path}", []).append(f"penstock.keras{namespace}")
     for path, modules in _ELSEWHERE.items():
         sources.setdefault(path, []).extend(modules.split())
+    for name in GENERATED.split():  # these modules have the names of the generated ones as well
+        sources.setdefault(f"ops.{name}_ops", []).append("penstock.inner.gen_ops")
     for path, found in sources.items():
         module = add_module(f"{__name__}.{path}")
         module.__class__ = InnerModule

@@ -459,3 +459,13 @@ def test_softplus_makes_parameters_of_any_numbers() -> None:
         wanted = [[s[0]], 5.0, s[1], s[2], s[3], s[4], s[5], s[6], 1 / (1 + np.exp(-2.0))]
         for a, b in zip(session.run(found), wanted, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_densities_at_the_end_of_the_range_are_finite_where_they_are_one() -> None:
+    gamma, beta, dirichlet = D.Gamma(1.0, [0.5, 3.0]), D.Beta(1.0, 2.0), D.Dirichlet([1.0, 1.0, 2.0])
+    x = tf.constant(0.0)
+    found, slope = run([gamma.log_prob(x), tf.gradients(gamma.log_prob(x), x)[0]])
+    np.testing.assert_allclose(found, np.log([0.5, 3.0]), rtol=1e-6)
+    np.testing.assert_allclose(slope, -3.5)
+    np.testing.assert_allclose(run(beta.log_prob(0.0)), np.log(2.0), rtol=1e-6)
+    np.testing.assert_allclose(run(dirichlet.prob([0.0, 0.5, 0.5])), 3.0, rtol=1e-6)

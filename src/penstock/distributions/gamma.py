@@ -23,7 +23,7 @@ from penstock.ops.random import random_uniform
 from penstock.ops.random_distributions import random_gamma
 from penstock.ops.reduce import reduce_all, reduce_sum
 from penstock.ops.special import digamma, lgamma
-from penstock.ops.special_binary import lbeta
+from penstock.ops.special_binary import lbeta, xlogy
 from penstock.ops.unary import log, log1p, sqrt, square
 from penstock.tensor.shapes import TensorShape
 
@@ -68,7 +68,7 @@ class Gamma(Univariate):
     def _log_prob(self, x: Tensor) -> Tensor:
         x = self._valid(x)
         normalization = lgamma(self._concentration) - self._concentration * log(self._rate)
-        return (self._concentration - 1.0) * log(x) - self._rate * x - normalization
+        return xlogy(self._concentration - 1.0, x) - self._rate * x - normalization
 
     def _cdf(self, x: Tensor) -> Tensor:
         return get_op("Igamma")(self._concentration, self._rate * self._valid(x))
@@ -174,7 +174,7 @@ class Beta(Univariate):
 
     def _log_prob(self, x: Tensor) -> Tensor:
         x = self._valid(x)
-        weighted = (self._concentration1 - 1.0) * log(x) + (self._concentration0 - 1.0) * log1p(-x)
+        weighted = xlogy(self._concentration1 - 1.0, x) + (self._concentration0 - 1.0) * log1p(-x)
         return weighted - self._log_beta()
 
     def _log_beta(self) -> Tensor:
@@ -256,7 +256,7 @@ class Dirichlet(Distribution):
             one = np.array(1, self.dtype.np)
             sums = assert_near(reduce_sum(x, -1), one, message="sample last-dimension must sum to `1`")
             x = checked(x, [assert_positive(x, message="samples must be positive"), sums], "value")
-        return reduce_sum((self._concentration - 1.0) * log(x), -1) - lbeta(self._concentration)
+        return reduce_sum(xlogy(self._concentration - 1.0, x), -1) - lbeta(self._concentration)
 
     def _entropy(self) -> Tensor:
         c, total = self._concentration, self._total_concentration

@@ -103,10 +103,10 @@ def _outputs(found: Any, count: int) -> Sequence[Any]:
 def _result(value: Any, dtype: DType, token: str) -> Any:
     array = np.asarray(value)
     if array.dtype.fields is not None and array.dtype != dtype.as_numpy_dtype:
-        raise errors.UnimplementedError(None, None, f"Unsupported numpy type: {array.dtype}")
+        raise errors.InternalError(None, None, f"Unsupported numpy data type: {array.dtype}")
     if array.dtype == object and not all(isinstance(item, bytes | str) for item in array.reshape(-1).tolist()):
         kind = type(value) if not isinstance(value, np.ndarray | list | tuple) else type(array.reshape(-1)[0])
-        raise errors.UnimplementedError(None, None, f"Unsupported object type: {kind.__name__}")
+        raise errors.InternalError(None, None, f"Unsupported object type {kind.__name__}")
     if dtype == string:
         text = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
         found = np.empty(len(text), object)

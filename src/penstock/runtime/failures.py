@@ -95,7 +95,7 @@ def _in_our_words(message: str, inputs: list[Any]) -> str:
 
     Kernels leave these checks to torch, which makes them anyway.
     """
-    shapes = [list(getattr(value, "shape", ())) for value in inputs[:2]]
+    shapes = [list(value.shape) if isinstance(value, torch.Tensor) else [] for value in inputs[:2]]
     if _UNFIT_MATRICES.match(message) and len(shapes) == 2:
         return f"Matrix size-incompatible: In[0]: {shapes[0]}, In[1]: {shapes[1]}"
     if found := _TOO_MANY_INDICES.match(message):
