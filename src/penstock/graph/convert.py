@@ -138,7 +138,7 @@ def _convert_list(value: Any, dtype: Any = None, name: str | None = None, as_ref
 
 
 def _with_tensors_cast(value: Any, dtype: DType) -> Any:
-    """A list in which the tensors of other types are cast to `dtype`, as TensorFlow does if its first one has another."""
+    """A list in which tensors of other types are cast to `dtype`, as TensorFlow does if the first has another."""
     if isinstance(value, list | tuple):
         return [_with_tensors_cast(item, dtype) for item in value]
     if not _is_tensor_like(value) or as_dtype(value.dtype).base_dtype == dtype:
