@@ -143,7 +143,7 @@ def test_wide_and_deep_parts_are_trained_by_optimizers_of_their_own(tmp_path: Pa
 @pytest.mark.parametrize("wide", [False, True])
 def test_sizes_of_layers_may_be_of_a_map_which_ends(wide: bool, tmp_path: Path) -> None:
     """As programs of Python 2 give them; the graph for predictions is built after that for training."""
-    sizes = map(int, "5,3".split(","))
+    sizes = map(int, ["5", "3"])
     model: tf.estimator.Estimator = (
         tf.estimator.DNNLinearCombinedRegressor(tmp_path, dnn_feature_columns=[COLUMN], dnn_hidden_units=sizes)
         if wide

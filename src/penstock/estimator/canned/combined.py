@@ -73,9 +73,7 @@ class DNNLinearCombinedEstimator(Estimator):
             if deep:
                 parts.append(("dnn", optimizer_of(dnn_optimizer, LEARNING_RATE)))
                 with variable_scope("dnn", values=features.values(), partitioner=parts_of_servers(config)):
-                    deep_logits = dnn_logit_fn(
-                        units, sizes, deep, dnn_activation_fn, dnn_dropout, inputs, batch_norm
-                    )
+                    deep_logits = dnn_logit_fn(units, sizes, deep, dnn_activation_fn, dnn_dropout, inputs, batch_norm)
                     logits.append(deep_logits(features, mode))
             if wide:
                 rate = min(0.005, 1 / math.sqrt(len(wide)))
