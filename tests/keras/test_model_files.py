@@ -129,9 +129,12 @@ def test_a_failed_save_leaves_the_file_that_was_there(tmp_path: Path, monkeypatc
     assert [path.name for path in tmp_path.iterdir()] == ["model.h5"]
 
 
-def test_functions_of_lambda_layers_are_never_taken_from_a_file(tmp_path: Path) -> None:
+def test_functions_of_lambda_layers_are_never_taken_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = tf.keras.Sequential([L.Lambda(lambda x: x * 2, input_shape=(6,), name="twice")])
     model.save(tmp_path / "model.h5")
+    monkeypatch.setattr("penstock.keras.layers.lambda_layer._given", {})  # as in another process
     with pytest.raises(ValueError, match=r"never run.*custom_objects.*twice"):
         tf.keras.models.load_model(tmp_path / "model.h5", compile=False)
     again = tf.keras.models.load_model(tmp_path / "model.h5", {"twice": lambda x: x * 2}, compile=False)
@@ -139,6 +142,18 @@ def test_functions_of_lambda_layers_are_never_taken_from_a_file(tmp_path: Path) 
     code = {"name": "l", "function": ["4wAAAA==", None, None], "function_type": "lambda"}
     with pytest.raises(ValueError, match="never run"):
         L.deserialize({"class_name": "Lambda", "config": code})
+
+
+def test_a_program_that_made_a_lambda_layer_loads_models_with_it(tmp_path: Path) -> None:
+    model = tf.keras.Sequential([L.Lambda(lambda x: x * 3, input_shape=(6,), name="thrice")])
+    model.save(tmp_path / "model.h5")
+    again = tf.keras.models.load_model(tmp_path / "model.h5", compile=False)
+    np.testing.assert_allclose(again.predict(X), 3 * X)
+    np.testing.assert_allclose(tf.keras.models.model_from_json(model.to_json()).predict(X), 3 * X)
+    L.Lambda(lambda x: x + 3, name="thrice")
+    np.testing.assert_allclose(tf.keras.models.clone_model(model).predict(X), 3 * X)
+    with pytest.raises(ValueError, match="custom_objects"):  # which of the two is not known
+        tf.keras.models.load_model(tmp_path / "model.h5", compile=False)
 
 
 def test_custom_losses_and_layers_are_found_by_name(tmp_path: Path) -> None:

@@ -1224,11 +1224,12 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.keras.layers.convolutional_recurrent": "ConvLSTM2D",
         "penstock.keras.layers.core": (
-            "Activation ActivityRegularization Dense Dropout Flatten Lambda Masking Permute RepeatVector Reshape "
+            "Activation ActivityRegularization Dense Dropout Flatten Masking Permute RepeatVector Reshape "
             "SpatialDropout1D SpatialDropout2D SpatialDropout3D"
         ),
         "penstock.keras.layers.dense_features": "DenseFeatures",
         "penstock.keras.layers.embeddings": "Embedding",
+        "penstock.keras.layers.lambda_layer": "Lambda",
         "penstock.keras.layers.local": "LocallyConnected1D LocallyConnected2D",
         "penstock.keras.layers.merge": (
             "Add Average Concatenate Dot Maximum Minimum Multiply Subtract add average concatenate dot maximum minimum "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -32,6 +33,13 @@ class Layer:
     functions (`tf.layers.dense`) pass for a name.
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """A library's own `build`, called by a program or by another layer, is not called again, as in TensorFlow,
+        where each says so itself; a program's says so by calling its superclass's."""
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls) and cls.__module__.startswith("penstock."):
+            cls.build = _saying_so(vars(cls)["build"])  # type: ignore[method-assign]
+
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
@@ -54,7 +62,8 @@ class Layer:
     # --- for subclasses ---------------------------------------------------------------------------------
 
     def build(self, input_shape: Any) -> None:
-        """Create the variables; called once, before the first `call`."""
+        """Create the variables; called once, before the first `call`, unless the program has called it."""
+        self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The layer's function of its inputs."""
@@ -200,6 +209,15 @@ class Layer:
     @property
     def updates(self) -> list[Any]:
         return list(self._updates)
+
+
+def _saying_so(build: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    @functools.wraps(build)
+    def built(layer: Any, input_shape: Any) -> None:
+        build(layer, input_shape)
+        layer.built = True
+
+    return built
 
 
 _NAMES: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()

@@ -116,9 +116,17 @@ class _ConvTranspose(_Conv):
     """The gradient of a convolution as a layer: kernel [*kernel_size, filters, in]."""
 
     transpose: Any = staticmethod(nn.conv2d_transpose)
+    output_padding: Any = None
+    """Of each spatial dimension, how much longer the output is than what the input was at least a convolution of."""
 
     def kernel_shape(self, channels: int) -> list[int]:
         return [*self.kernel_size, self.filters, channels]
+
+    def _extra(self, axis: int, kernel: int, stride: int) -> int:
+        """How much longer the output is than `stride` times the input."""
+        if self.output_padding is not None:
+            return kernel - stride + int(self.output_padding[axis]) - (kernel // 2 * 2 if self.padding == "SAME" else 0)
+        return max(kernel - stride, 0) if self.padding == "VALID" else 0
 
     def convolve(self, inputs: Tensor) -> Tensor:
         first = 2 if self.axis == 1 else 1
@@ -127,7 +135,7 @@ class _ConvTranspose(_Conv):
         size: list[Any] = [dims[0]]
         static: list[Any] = [known[0]]
         for i, (kernel, stride) in enumerate(zip(self.kernel_size, self.strides, strict=True)):
-            extra = max(kernel - stride, 0) if self.padding == "VALID" else 0
+            extra = self._extra(i, kernel, stride)
             more_nodes(2 if self.padding == "VALID" else 0)
             size.append(dims[first + i] * stride + extra)
             static.append(None if known[first + i] is None else known[first + i] * stride + extra)

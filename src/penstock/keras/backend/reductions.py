@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from penstock.export import export
@@ -10,9 +11,9 @@ from penstock.graph.operation import Tensor
 from penstock.keras.backend.settings import floatx
 from penstock.keras.backend.tensors import ndim
 from penstock.ops.arg_reductions import argmax as argmax_op, argmin as argmin_op
-from penstock.ops.array import expand_dims as expand_dims_op
+from penstock.ops.array import expand_dims as expand_dims_op, squeeze as squeeze_op
 from penstock.ops.cast import cast as cast_op
-from penstock.ops.einsum import einsum, tensordot
+from penstock.ops.einsum import tensordot
 from penstock.ops.layout import transpose as transpose_op
 from penstock.ops.matrix import matmul
 from penstock.ops.nn.embedding import embedding_lookup
@@ -45,19 +46,27 @@ def dot(x: Any, y: Any) -> Tensor:
 
 @export("keras.backend.batch_dot")
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
-    """The product over one axis of `x` and one of `y` for each element of the batch, of at least rank 2."""
+    """The product over one axis of `x` and one of `y` for each element of the batch, of at least rank 2.
+
+    axes: that of `x`, and that of `y`. Of tensors with more axes, one of the last two is summed over, and those before
+    are all of the batch, as in TensorFlow 1.x: [b, n, i, k] and [b, n, j, k] by [3, 3] are [b, n, i, j].
+    """
+    x, y = convert_to_tensor(x), convert_to_tensor(y)
     x_rank, y_rank = ndim(x), ndim(y)
     assert x_rank is not None and y_rank is not None
-    if axes is None:
-        axes = [x_rank - 1, y_rank - 2 if y_rank > 2 else 1]
-    first, second = (axes, axes) if isinstance(axes, int) else axes
-    first, second = first % x_rank, second % y_rank
-    letters = iter("bcdefghijklmn")
-    left, right = ["a"] + [next(letters) for _ in range(x_rank - 1)], ["a"] + [next(letters) for _ in range(y_rank - 1)]
-    right[second] = left[first]
-    result = [c for c in left if c != left[first]] + [c for c in right[1:] if c != left[first]]
-    product = einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", x, y)
-    return expand_dims_op(product, 1) if len(result) == 1 else product
+    axes = [x_rank - 1, y_rank - 2] if axes is None else [axes, axes] if isinstance(axes, int) else axes
+    more, less = builtins.max(x_rank, y_rank), builtins.min(x_rank, y_rank)
+    for _ in range(more - less):
+        x, y = (x, expand_dims_op(y, -1)) if x_rank > y_rank else (expand_dims_op(x, -1), y)
+    first, second = axes
+    if more == 2:
+        product = reduce_sum((x if first == second else transpose_op(x)) * y, second)
+    else:
+        product = matmul(x, y, adjoint_a=first != more - 1, adjoint_b=second == more - 1)
+    if more > less:
+        at = x_rank + y_rank - 3 if x_rank > y_rank else x_rank - 1
+        product = squeeze_op(product, list(range(at, at + more - less)))
+    return expand_dims_op(product, 1) if product.shape.ndims == 1 else product
 
 
 @export("keras.backend.transpose")

@@ -64,6 +64,9 @@ class Compiled(Network):
         distribute: a strategy (by default the one whose scope is open) that trains with other workers; for several
         devices of one process, make an Estimator of the model.
         """
+        if kwargs.pop("run_eagerly", None):
+            raise UnimplementedError(None, None, "Models run as graphs here: leave out run_eagerly=True.")
+        kwargs.pop("experimental_run_tf_function", None)
         if here.replica is None:  # a replica's model is not distributed any more
             self._strategy = distribute or here.strategy
         if self._strategy is not None and len(self._strategy.worker_devices) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.errors import UnimplementedError
 from penstock.export import export
 from penstock.keras import backend as K
 from penstock.keras.engine.layer import Layer
@@ -25,8 +26,13 @@ class InputLayer(Layer):
         input_tensor: Any = None,
         sparse: bool = False,
         name: str | None = None,
+        ragged: bool = False,
         **kwargs: Any,
     ) -> None:
+        if ragged:
+            raise UnimplementedError(
+                None, None, "Inputs of models are not ragged here: feed padded arrays, with a Masking."
+            )
         if input_tensor is not None:
             dtype, shape = input_tensor.dtype, tuple(input_tensor.shape.as_list())
         elif "batch_shape" in kwargs or "batch_input_shape" in kwargs:
@@ -51,6 +57,7 @@ class InputLayer(Layer):
             "batch_input_shape": self._batch_input_shape,
             "dtype": self._dtype.name if self._dtype else None,
             "sparse": self.sparse,
+            "ragged": False,
             "name": self.name,
         }
 

@@ -27,6 +27,7 @@ from penstock.layers import base
 from penstock.ops.basic import identity, placeholder
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
+from penstock.tensor.specs import TensorSpec
 
 
 @export("keras.layers.Layer")
@@ -126,6 +127,19 @@ class Layer(base.Layer):
             inputs = [placeholder(as_dtype(self._dtype or K.floatx()), TensorShape(shape)) for shape in shapes]
             outputs = type(self).from_config(self.get_config())(inputs if listed else inputs[0])
         return one_or_list([output.shape for output in flat(outputs)])
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """A TensorSpec of the output for inputs of such. Raises TypeError for what is none."""
+        specs = flat(input_signature)
+        for spec in specs:
+            if not isinstance(spec, TensorSpec):
+                raise TypeError(f"Only TensorSpec signature types are supported, but saw signature entry: {spec}.")
+        shapes = [spec.shape for spec in specs]
+        found = self.compute_output_shape(shapes if isinstance(input_signature, list | tuple) else shapes[0])
+        dtype = self._dtype or specs[0].dtype
+        several = isinstance(found, list | tuple) and not all(isinstance(size, int | None) for size in found)
+        outputs = [TensorSpec(TensorShape(shape), dtype) for shape in (found if several else [found])]
+        return outputs if several else outputs[0]
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal layer, as plain data."""

@@ -38,7 +38,6 @@ from penstock.keras.layers.core import ActivityRegularization as ActivityRegular
 from penstock.keras.layers.core import Dense as Dense
 from penstock.keras.layers.core import Dropout as Dropout
 from penstock.keras.layers.core import Flatten as Flatten
-from penstock.keras.layers.core import Lambda as Lambda
 from penstock.keras.layers.core import Masking as Masking
 from penstock.keras.layers.core import Permute as Permute
 from penstock.keras.layers.core import RepeatVector as RepeatVector
@@ -48,6 +47,7 @@ from penstock.keras.layers.core import SpatialDropout2D as SpatialDropout2D
 from penstock.keras.layers.core import SpatialDropout3D as SpatialDropout3D
 from penstock.keras.layers.dense_features import DenseFeatures as DenseFeatures
 from penstock.keras.layers.embeddings import Embedding as Embedding
+from penstock.keras.layers.lambda_layer import Lambda as Lambda
 from penstock.keras.layers.local import LocallyConnected1D as LocallyConnected1D
 from penstock.keras.layers.local import LocallyConnected2D as LocallyConnected2D
 from penstock.keras.layers.merge import Add as Add
@@ -122,8 +122,8 @@ __all__ = [
     "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution2D",
     "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Deconvolution2D", "DepthwiseConv2D",
     "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D", "ConvLSTM2D",
-    "Activation", "ActivityRegularization", "Dense", "Dropout", "Flatten", "Lambda", "Masking", "Permute",
-    "RepeatVector", "Reshape", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "DenseFeatures", "Embedding",
+    "Activation", "ActivityRegularization", "Dense", "Dropout", "Flatten", "Masking", "Permute", "RepeatVector",
+    "Reshape", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "DenseFeatures", "Embedding", "Lambda",
     "LocallyConnected1D", "LocallyConnected2D", "Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum",
     "Multiply", "Subtract", "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract",
     "AlphaDropout", "GaussianDropout", "GaussianNoise", "BatchNormalization", "LayerNormalization", "Cropping1D",

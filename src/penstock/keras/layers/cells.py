@@ -18,6 +18,7 @@ from penstock.keras.engine.topology import layer_from
 from penstock.keras.nested import flat
 from penstock.layers.base import known_channels
 from penstock.ops.array import shape
+from penstock.ops.cast import cast
 from penstock.ops.filling import fill, ones, zeros
 from penstock.ops.joining import concat, split
 from penstock.ops.matrix import matmul
@@ -134,7 +135,7 @@ class Cell(Layer):
             sizes = self._sizes_of_mask(like)
 
             def mask() -> Any:
-                ones = fill(stack(sizes), 1.0)
+                ones = cast(fill(stack(sizes), 1.0), like.dtype)
                 return K.in_train_phase(lambda: nn.dropout(ones, 1.0 - rate), ones, training)
 
             self._masks[what] = [mask() for _ in range(self.gates)]

@@ -19,6 +19,9 @@ from penstock.tensor.shapes import TensorShape
 class _Keras:
     """The arguments of Keras' convolutions."""
 
+    kernel_size: Any
+    strides: Any
+
     def __init__(
         self,
         filters: int,
@@ -73,15 +76,49 @@ class Conv3D(_Keras, convolutional.Conv3D, Layer):
     """Over inputs [n, d, h, w, c]."""
 
 
+class _KerasTransposed(_Keras):
+    """The arguments of Keras' transposed convolutions."""
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        output_padding: Any = None,
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+            kernel_constraint, bias_constraint, **kwargs,
+        )  # fmt: skip
+        if output_padding is not None:
+            self.output_padding = spatial(output_padding, len(self.kernel_size), "output_padding")
+            if any(extra >= stride for extra, stride in zip(self.output_padding, self.strides, strict=True)):
+                raise ValueError(f"Stride {self.strides} must be greater than output padding {self.output_padding}")
+
+
 @export(
     "keras.layers.Conv2DTranspose", "keras.layers.Convolution2DTranspose", "keras.layers.Deconvolution2D",
 )  # fmt: skip
-class Conv2DTranspose(_Keras, convolutional.Conv2DTranspose, Layer):
+class Conv2DTranspose(_KerasTransposed, convolutional.Conv2DTranspose, Layer):
     """The gradient of a convolution as a layer: inputs [n, h, w, c], kernel [h, w, filters, c]."""
 
 
 @export("keras.layers.Conv3DTranspose", "keras.layers.Convolution3DTranspose")
-class Conv3DTranspose(_Keras, convolutional.Conv3DTranspose, Layer):
+class Conv3DTranspose(_KerasTransposed, convolutional.Conv3DTranspose, Layer):
     """The gradient of a convolution as a layer: inputs [n, d, h, w, c], kernel [d, h, w, filters, c]."""
 
 

@@ -11,9 +11,7 @@ from penstock.export import export
 from penstock.graph.scopes import more_nodes
 from penstock.keras import activations, backend as K, constraints, initializers, regularizers
 from penstock.keras.backend.settings import check_data_format
-from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.layer import Layer
-from penstock.keras.named import get_custom_objects
 from penstock.layers import core
 from penstock.ops.array import reshape, shape
 from penstock.ops.cast import cast
@@ -218,57 +216,6 @@ class RepeatVector(Layer):
 
     def call(self, inputs: Any) -> Any:
         return K.repeat(inputs, self.n)
-
-
-@export("keras.layers.Lambda")
-class Lambda(Layer):
-    """A function of tensors as a layer.
-
-    Files hold the function's name only: to load a model with one, pass {name: function} in custom_objects. A function
-    without a name is known by that of the layer.
-    """
-
-    def __init__(
-        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: Any = None, **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.function, self._output_shape, self.mask = function, output_shape, mask
-        self.arguments = dict(arguments or {})
-        self.supports_masking = mask is not None
-
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        takes = parameters_of(self.function) if callable(self.function) else {}
-        extra = {"mask": mask, "training": training}
-        return self.function(
-            inputs, **self.arguments, **{k: v for k, v in extra.items() if k in takes and k not in self.arguments}
-        )
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return self.mask(inputs, mask) if callable(self.mask) else self.mask
-
-    def get_config(self) -> dict[str, Any]:
-        known = self.function.__name__
-        name = self.name if known == "<lambda>" else known
-        config = {"name": self.name, "trainable": self.trainable, "function": name, "function_type": "function"}
-        if hasattr(self, "_batch_input_shape"):
-            config["batch_input_shape"] = self._batch_input_shape
-        return {**config, "arguments": self.arguments}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        config = dict(config)
-        function = config.pop("function")
-        kind = config.pop("function_type", "function")
-        known = {**get_custom_objects(), **(custom_objects or {})}
-        name = function if isinstance(function, str) and kind == "function" else config.get("name")
-        if name not in known:
-            raise ValueError(
-                f"The Lambda layer {config.get('name')!r} calls a function that the file does not hold (code in files "
-                f"is never run): pass custom_objects={{{name!r}: the function}}."
-            )
-        for key in ("output_shape", "output_shape_type", "module", "output_shape_module", "mask"):
-            config.pop(key, None)
-        return cls(known[name], **config)
 
 
 @export("keras.layers.Masking")

@@ -175,7 +175,7 @@ class OfCell(RNN):
         known = {*parameters_of(self.kind.__init__), *parameters_of(Cell.__init__)} - {"self", "kwargs"}
         of_cell |= {name: kwargs.pop(name) for name in list(kwargs) if name in known and name != "name"}
         super().__init__(
-            self.kind(**of_cell, name=f"{self.kind.__name__}"),
+            self.kind(**of_cell, name=f"{self.kind.__name__}", dtype=kwargs.get("dtype")),
             activity_regularizer=regularizers.get(activity_regularizer),
             **kwargs,
         )

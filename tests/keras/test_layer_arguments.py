@@ -1,0 +1,87 @@
+"""What layers take and say beside their values, as in TensorFlow 1.15."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+L = tf.keras.layers
+
+
+def test_a_layer_that_a_program_has_built_is_not_built_again() -> None:
+    for layer, shape in ((L.Dense(3), (2, 4)), (L.Conv1D(3, 2), (2, 5, 4)), (tf.layers.Dense(3), (2, 4))):
+        layer.build(tf.TensorShape(shape))
+        assert layer.built and len(layer.weights) == 2
+        kernel = layer.weights[0]
+        layer(tf.ones(shape))
+        assert len(layer.weights) == 2 and layer.weights[0] is kernel
+
+    class Ours(L.Layer):
+        def build(self, input_shape: tf.TensorShape) -> None:
+            self.inner = L.Dense(2)
+            self.inner.build(input_shape)
+            super().build(input_shape)
+
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            return self.inner(inputs)
+
+    ours = Ours()
+    ours.build(tf.TensorShape((2, 4)))
+    assert ours.built
+    ours(tf.ones((2, 4)))
+    assert len(ours.weights) == 2
+
+
+def test_output_padding_says_how_long_a_transposed_convolution_is() -> None:
+    x = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    made = {"kernel_initializer": "ones", "strides": 2}
+    same = L.Conv2DTranspose(1, 3, padding="same", output_padding=1, **made)
+    valid = L.Conv2DTranspose(1, 3, padding="valid", output_padding=(1, 0), **made)
+    assert tf.keras.backend.eval(same(tf.constant(x))).shape == (1, 4, 4, 1)
+    # Row 5 is beyond what the 2 x 2 inputs reach.
+    found = tf.keras.backend.eval(valid(tf.constant(x)))[0, :, :, 0]
+    np.testing.assert_array_equal(found[4:], [[2, 2, 5, 3, 3], [0, 0, 0, 0, 0]])
+    assert L.Conv3DTranspose(1, 3, 2, "same", 0)(tf.ones((1, 3, 3, 3, 1))).shape.as_list() == [1, 5, 5, 5, 1]
+    with pytest.raises(ValueError, match="must be greater than output padding"):
+        L.Conv2DTranspose(1, 3, output_padding=2, **made)
+
+
+def test_signatures_of_outputs_have_shape_and_dtype() -> None:
+    found = L.Dense(3).compute_output_signature(tf.TensorSpec((None, 2), tf.float32))
+    assert (found.shape.as_list(), found.dtype) == ([None, 3], tf.float32)
+    with pytest.raises(TypeError, match="TensorSpec"):
+        L.Dense(3).compute_output_signature((None, 2))
+
+
+def test_recurrent_layers_compute_in_their_dtype() -> None:
+    for kind in (L.LSTM, L.GRU, L.SimpleRNN):
+        layer = kind(2, dtype="float64", dropout=0.1, recurrent_dropout=0.1)
+        output = layer(tf.ones((1, 3, 2), tf.float64))
+        assert output.dtype == tf.float64 and {w.dtype.base_dtype for w in layer.weights} == {tf.float64}
+
+
+def test_variables_that_a_lambda_layer_makes_are_its_weights() -> None:
+    layer = L.Lambda(lambda x: x * tf.Variable(2.0, name="scale"))
+    model = tf.keras.Sequential([layer, layer])
+    model.compile("sgd", "mse")
+    x = np.ones((1, 2), np.float32)
+    np.testing.assert_array_equal(model.predict(x), 4 * x)
+    assert len(layer.trainable_weights) == 1
+    model.train_on_batch(x, x)  # 2 - 0.01 * d/ds (s^2 - 1)^2 = 2 - 0.01 * 4 * 2 * 3
+    np.testing.assert_allclose(layer.get_weights()[0], 1.76, rtol=1e-6)
+
+
+def test_lambda_layers_compute_shapes_from_what_they_are_told() -> None:
+    assert L.Lambda(lambda x: x, output_shape=(9,)).compute_output_shape([(2, 3), (2, 4)]).as_list() == [2, 9]
+    assert L.Lambda(lambda x: x, output_shape=lambda shape: (shape[0], 8)).compute_output_shape((2, 3)) == (2, 8)
+    assert L.Lambda(lambda x: x[:, 1:]).compute_output_shape((2, 3)).as_list() == [2, 2]
+
+
+def test_compiling_takes_how_tensorflow_2_would_run_the_steps() -> None:
+    model = tf.keras.Sequential([L.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse", run_eagerly=False, experimental_run_tf_function=False)
+    assert np.isfinite(model.train_on_batch(np.ones((2, 2)), np.ones((2, 1))))
+    with pytest.raises(tf.errors.UnimplementedError, match="run_eagerly"):
+        model.compile("sgd", "mse", run_eagerly=True)
