@@ -72,6 +72,27 @@ CASES = {
         "print(len(model.fit_generator(batches, samples_per_epoch=3, nb_epoch=2, verbose=0).history['loss']))\n",
         "[(3, 5, 3, 4), (4,), (2, 1, 4, 2), (2,), (8, 2)] 3\n2\n",
     ),
+    "names of Keras as a package of its own": (
+        "import numpy as np, keras\nfrom keras import objectives, backend as K\n"
+        "from keras.applications.mobilenet import relu6\nfrom keras.applications.vgg16 import _obtain_input_shape\n"
+        "from keras.backend.common import _EPSILON\nfrom keras.layers import Dense, Input, Merge, merge\n"
+        "from keras.layers.merge import Concatenate\nfrom keras.legacy import interfaces\n"
+        "from keras.models import Input as I, Sequential\nfrom keras.optimizers import adam\n"
+        "K.set_image_dim_ordering('th')\n"
+        "print(K.image_data_format(), K.image_dim_ordering(), objectives.mse is keras.losses.mse, adam is "
+        "keras.optimizers.Adam)\n"
+        "print(_obtain_input_shape(None, 224, 48, 'channels_last', include_top=False), "
+        "interfaces.legacy_get_updates_support(len) is len, K.eval(relu6(K.tf.constant([7.0]))))\n"
+        "a, b = Input((2,)), Input((2,))\n"
+        "for made in (merge([a, b], mode='concat'), merge([a, b], 'dot', dot_axes=1), Merge(mode=lambda x: x[0] - "
+        "x[1])([a, b])):\n"
+        "    print(keras.models.Model([a, b], made).predict([np.ones((1, 2)), np.full((1, 2), 3.0)]).tolist())\n"
+        "model = Sequential([Merge([Sequential([Dense(2, input_dim=3)]), Sequential([Dense(2, input_dim=4)])], "
+        "'concat'), Dense(1)])\n"
+        "print(model.predict([np.ones((5, 3)), np.ones((5, 4))]).shape, len(model.get_weights()))\n",
+        "channels_first th True True\n(None, None, 3) True [6.]\n[[1.0, 1.0, 3.0, 3.0]]\n[[6.0]]\n[[-2.0, -2.0]]\n"
+        "(5, 1) 6\n",
+    ),
     "the packages that TensorFlow 1.15 is in": (
         "import tensorflow as tf\nfrom tensorflow_core.python.keras import Sequential\n"
         "from tensorflow_core.python.training.adam import AdamOptimizer\n"

@@ -47,7 +47,7 @@ class Sequential(Model):
         self._added.append(layer)
         try:
             if self.inputs is not None:
-                self._extend(self.inputs[0], layer(self.outputs[0]))
+                self._extend(self.inputs, layer(self.outputs[0]))
             elif len(self._added) == 1:
                 self._begin_with(layer)
         except BaseException:
@@ -56,7 +56,10 @@ class Sequential(Model):
 
     def _begin_with(self, layer: Any) -> None:
         if isinstance(layer, InputLayer):
-            self._extend(layer.output, layer.output)
+            self._extend([layer.output], layer.output)
+            return
+        if getattr(layer, "merged", None):  # Keras 1's Merge of models
+            self._extend(*layer.starting())
             return
         shape = getattr(layer, "_batch_input_shape", None)
         dtype = layer.dtype
@@ -64,12 +67,12 @@ class Sequential(Model):
             shape, dtype = K.int_shape(layer.inputs[0]), layer.inputs[0].dtype
         if shape is not None:
             x = Input(batch_shape=shape, dtype=dtype, name=f"{layer.name}_input")
-            self._extend(x, layer(x))
+            self._extend([x], layer(x))
 
-    def _extend(self, x: Any, outputs: Any) -> None:
+    def _extend(self, inputs: list[Any], outputs: Any) -> None:
         if len(flat(outputs)) != 1:
             raise ValueError("All layers in a Sequential model should have a single output tensor.")
-        self._connect([x], flat(outputs))
+        self._connect(inputs, flat(outputs))
 
     def pop(self) -> None:
         """Remove the last layer."""

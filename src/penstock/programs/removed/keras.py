@@ -9,6 +9,7 @@ from types import ModuleType
 
 from penstock.programs import imported
 from penstock.programs.removed.keras_arguments import give_arguments
+from penstock.programs.removed.keras_names import add_names
 from penstock.programs.report import REPORT
 
 PACKAGE = "keras"
@@ -28,6 +29,7 @@ def _told(module: ModuleType) -> None:
     if PACKAGE in as_tensorflow.PACKAGES:
         REPORT.note("keras is tf.keras")
         give_arguments(importlib.import_module("penstock.keras"))
+        add_names(module.__name__)
 
 
 PATCHES: dict[str, Callable[[ModuleType], None]] = {PACKAGE: _told}
