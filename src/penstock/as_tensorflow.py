@@ -10,9 +10,11 @@ import importlib
 import logging
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from penstock.api.alias import spec_of
 
 PACKAGES = {
     "tensorflow": "penstock",
@@ -21,20 +23,6 @@ PACKAGES = {
     "tensorflow_hub": "penstock.hub",
 }
 """By a package's name: what is imported instead. TensorFlow 1.15 consists of the first three."""
-
-
-class _Alias(Loader):
-    """Loads the Penstock module that replaces a TensorFlow module: the same object, not a copy."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-        self._spec = module.__spec__
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self._module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # importing by another name has replaced it
 
 
 class _Finder(MetaPathFinder):
@@ -55,7 +43,7 @@ class _Finder(MetaPathFinder):
                 "modules. Take what is needed from there by its public name.",
                 name=fullname,
             ) from None
-        return ModuleSpec(fullname, _Alias(module), is_package=hasattr(module, "__path__"))
+        return spec_of(fullname, module)
 
 
 def install() -> None:

@@ -28,6 +28,13 @@ def test_compat_v1_is_penstock_itself() -> None:
     assert v1 is tf
     assert tf.compat.v1 is tf
     assert importlib.import_module("penstock.compat.v1") is tf
+    from penstock.compat.v1.keras.layers import Dense
+    from penstock.compat.v1.train import AdamOptimizer
+
+    assert (AdamOptimizer, Dense) == (tf.train.AdamOptimizer, tf.keras.layers.Dense)
+    assert importlib.import_module("penstock.compat.v1.nn") is tf.nn
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("penstock.compat.v1.nothing")
     v1.disable_v2_behavior()
     v1.disable_eager_execution()
     assert not v1.executing_eagerly()
