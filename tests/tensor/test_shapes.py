@@ -24,6 +24,10 @@ D = Dimension
 # ---- Dimension
 
 
+def test_sizes_are_formatted_as_numbers() -> None:
+    assert (f"{D(1234):,}", f"{D(7):>3d}", f"{D(7)}", f"{D(None)}") == ("1,234", "  7", "7", "?")
+
+
 @pytest.mark.parametrize(
     ("function", "left", "right", "value"),
     [

@@ -67,6 +67,10 @@ class Dimension:
     def __str__(self) -> str:
         return "?" if self._value is None else str(self._value)
 
+    def __format__(self, spec: str) -> str:
+        """As the number is: programs that are also for TensorFlow 2, whose sizes are ints, write f"{size:,}"."""
+        return format(str(self) if self._value is None else self._value, spec)
+
     def __int__(self) -> int:
         return self.__index__()
 
