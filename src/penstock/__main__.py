@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import sys
 
 
@@ -12,4 +13,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        # As for the command `penstock`: the current folder, which `-m` puts here, may have a logging.py of a program.
+        sys.path[0] = os.path.dirname(sys.executable)
     main()

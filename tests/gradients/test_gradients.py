@@ -34,10 +34,19 @@ def test_what_is_not_connected_is_none_or_zero(session: tf.Session) -> None:
 def test_grad_ys_weigh_the_ys_and_must_fit(session: tf.Session) -> None:
     x = tf.constant([1.0, 2.0])
     assert session.run(tf.gradients(x * x, x, grad_ys=[[10.0, 1.0]]))[0].tolist() == [20, 4]
-    with pytest.raises(ValueError, match="grad_ys"):
+    with pytest.raises(ValueError, match=r"Dimensions must be equal, but are 3 and 2"):
         tf.gradients(x * x, x, grad_ys=[[1.0, 2.0, 3.0]])
     with pytest.raises(ValueError, match="2 grad_ys for 1 ys"):
         tf.gradients(x * x, x, grad_ys=[1.0, 1.0])
+
+
+def test_a_loss_that_is_a_sum_takes_a_weight_for_each_row(session: tf.Session) -> None:
+    """As programs train policies: `minimize(tf.nn.l2_loss(action - policy), grad_loss=rewards)`."""
+    x = tf.placeholder(tf.float32, [None, 2])
+    rewards = tf.placeholder(tf.float32, [None, 1])
+    values, weights = np.float32([[1, 2], [3, -4], [5, 6]]), np.float32([[10], [0.5], [-1]])
+    (found,) = tf.gradients(tf.nn.l2_loss(x), x, grad_ys=rewards)
+    np.testing.assert_array_equal(session.run(found, {x: values, rewards: weights}), values * weights)
 
 
 def test_stop_gradients_are_constants_of_the_walk(session: tf.Session) -> None:

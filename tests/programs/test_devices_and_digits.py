@@ -58,3 +58,12 @@ def test_without_mnist_it_is_said_where_to_put_it(tmp_path: Path) -> None:
     found = penstock_run(tmp_path, "program.py")
     assert found.returncode == 1
     assert "put train-images-idx3-ubyte" in found.stderr and "--digits" in found.stderr
+
+
+def test_mldata_has_digits_for_mnist(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "from sklearn import datasets\nmnist = datasets.fetch_mldata('MNIST original', data_home='.')\n"
+        "print(mnist.data.shape, mnist.data.max() > 200, mnist.target[0], mnist.target[-1], mnist.target.dtype)\n"
+    )
+    found = penstock_run(tmp_path, "--digits", "program.py")
+    assert found.stdout == "(1797, 784) True 0.0 9.0 float64\n", found.stderr

@@ -318,7 +318,9 @@ def test_a_file_beside_the_program_does_not_hide_a_module_of_python(tmp_path: Pa
         "with tf.Session() as session:\n    session.run(queue.enqueue(2))\n"
         "    print(session.run(queue.dequeue()), test.WORD)\n"
     )
-    assert output_of(tmp_path, text, PYTHONSAFEPATH="1") == "2 the program means this\n"
+    assert output_of(tmp_path, text) == "2 the program means this\n"
+    with_digits = penstock_run(tmp_path, "--digits", "program.py")  # which loads libraries before the program
+    assert with_digits.stdout == "2 the program means this\n", with_digits.stderr
 
 
 def test_a_module_of_a_package_runs_as_python_runs_it(tmp_path: Path) -> None:

@@ -157,9 +157,9 @@ def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
         fits = broadcast_static_shape(tensor.shape, y.shape).is_compatible_with(y.shape)
     except ValueError:
         fits = False
-    if not fits:
-        raise ValueError(f"grad_ys for {y.name} has shape {tensor.shape}, not {y.shape}")
-    return get_op("BroadcastTo")(tensor, _dims(y))
+    # What is larger than y is left as it is, as in TensorFlow: the gradients of some ops take it, such as L2Loss's,
+    # with which programs weigh policies: minimize(tf.nn.l2_loss(taken - policy), grad_loss=rewards).
+    return get_op("BroadcastTo")(tensor, _dims(y)) if fits else tensor
 
 
 def _same_numbers(a: TensorShape, b: TensorShape) -> bool:

@@ -63,9 +63,19 @@ def keras_load_data(path: str = "mnist.npz") -> tuple[Any, Any]:
     return (images, labels), (test_images, test_labels)
 
 
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """As mldata.org had them: all images [1797, 784], in the order of their labels, which are floats."""
+    images, labels, test_images, test_labels = load()
+    data, target = np.concatenate([images, test_images]).reshape(-1, 784), np.concatenate([labels, test_labels])
+    order = np.argsort(target, kind="stable")
+    return data[order], target[order].astype(np.float64)
+
+
 def install() -> None:
     """For the rest of the process."""
     from penstock.keras.datasets import loading
+    from penstock.programs.removed import sklearn
 
     mnist.instead = read_data_sets
     loading.mnist = keras_load_data
+    sklearn.mnist = rows

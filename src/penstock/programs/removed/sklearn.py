@@ -20,6 +20,10 @@ MSG_NO_MLDATA = (
 )
 
 
+mnist: Callable[[], tuple[Any, Any]] | None = None
+"""What stands in for MNIST [n, 784] and its labels as floats, if anything does (programs/digits.py)."""
+
+
 class OldKFold:
     """Folds of `n` examples (or of labels), as cross_validation had them: an iterable of train and test indices."""
 
@@ -79,6 +83,9 @@ def fetch_mldata(
     from sklearn.utils import Bunch
 
     name = re.sub(r"[().]", "", dataname.lower().replace(" ", "-"))
+    if name == "mnist-original" and mnist is not None:
+        images, labels = mnist()
+        return Bunch(DESCR=f"mldata.org dataset: {name}", COL_NAMES=["label", "data"], data=images, target=labels)
     file = Path(get_data_home(data_home)) / "mldata" / f"{name}.mat"
     if not file.is_file():
         raise FileNotFoundError(MSG_NO_MLDATA.format(file=file))
