@@ -12,7 +12,9 @@ from penstock.ops.fft import rfft as rfft
 from penstock.ops.fft import rfft2d as rfft2d
 from penstock.ops.fft import rfft3d as rfft3d
 from penstock.ops.fft_cosine import dct as dct
+from penstock.ops.fft_cosine import fftshift as fftshift
 from penstock.ops.fft_cosine import idct as idct
+from penstock.ops.fft_cosine import ifftshift as ifftshift
 from penstock.ops.signal import frame as frame
 from penstock.ops.signal import hamming_window as hamming_window
 from penstock.ops.signal import hann_window as hann_window
@@ -25,6 +27,7 @@ from penstock.ops.signal import stft as stft
 
 __all__ = [
     "fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d", "irfft", "irfft2d", "irfft3d", "rfft", "rfft2d", "rfft3d",
-    "dct", "idct", "frame", "hamming_window", "hann_window", "inverse_stft", "inverse_stft_window_fn",
-    "linear_to_mel_weight_matrix", "mfccs_from_log_mel_spectrograms", "overlap_and_add", "stft"
+    "dct", "fftshift", "idct", "ifftshift", "frame", "hamming_window", "hann_window", "inverse_stft",
+    "inverse_stft_window_fn", "linear_to_mel_weight_matrix", "mfccs_from_log_mel_spectrograms", "overlap_and_add",
+    "stft"
 ]

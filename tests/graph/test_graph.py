@@ -136,6 +136,20 @@ def test_tensors_of_two_graphs_do_not_mix() -> None:
             tf.add(a, b)
 
 
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_what_is_built_of_a_graphs_nodes_is_in_it_whatever_the_default_graph_is(use_resource: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3])
+        v = tf.Variable(tf.ones([3]), use_resource=use_resource)
+    assigned = v.assign([1.0, 2.0, 3.0])
+    called = tf.py_func(lambda a: a * 2, [x], tf.float32)
+    assert all(made.graph is graph for made in (assigned, called, x + v, 2.0 * x))
+    with tf.Session(graph=graph) as session:
+        session.run(assigned)
+        assert session.run(v).tolist() == [1, 2, 3]
+        assert session.run(called, {x: [1, 2, 3]}).tolist() == [2, 4, 6]
+
+
 def test_a_node_remembers_the_line_that_built_it() -> None:
     a = tf.constant(1.0) + 2.0
     assert "test_graph.py" in a.op.user_line

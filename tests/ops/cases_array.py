@@ -67,6 +67,7 @@ CASES = [
     OpCase("Reshape", [randn(2, 6), np.array([12])], ref=lambda x, s: x.reshape(12), note="int64 shape"),
     OpCase("Reshape", [randn(1, 1), np.zeros(0, I4)], ref=lambda x, s: x.reshape(())),
     OpCase("Reshape", [randn(0, 3), i4(-1, 3, 1)], ref=np.zeros((0, 3, 1), F4)),
+    OpCase("Reshape", [randn(0, 6), i4(0, -1, 3)], ref=np.zeros((0, 2, 3), F4)),
     OpCase("Reshape", [words("a", "b", "c", "d"), i4(2, -1)], ref=lambda x, s: x.reshape(2, 2)),
     OpCase("Reshape", [randn(2, 3), i4(4, 2)], raises=ValueError, match="Cannot reshape a tensor with 6 elements"),
     OpCase("Reshape", [randn(2, 3), i4(4, -1)], raises=ValueError, match="Cannot reshape a tensor with 6 elements"),

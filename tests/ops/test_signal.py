@@ -63,8 +63,56 @@ def test_gradients_flow_through_spectra() -> None:
             assert np.abs(session.run(grad)).max() > 1
 
 
-def test_what_must_be_known_is_named() -> None:
+def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="frame_step must be a positive number"):
-        signal.frame(np.zeros(5, np.float32), 2, tf.placeholder(tf.int32, []))
+        signal.frame(np.zeros(5, np.float32), 2, 0)
     with pytest.raises(ValueError, match="lower_edge_hertz < upper_edge_hertz"):
         signal.linear_to_mel_weight_matrix(lower_edge_hertz=4000.0)
+    with pytest.raises(ValueError, match="rank"):
+        signal.frame(1.0, 2, 1)
+
+
+OPEN: dict[str, Callable[[Any, Callable[[int], Any]], Any]] = {
+    "hann_8": lambda x, n: signal.hann_window(n(8)),
+    "hann_7": lambda x, n: signal.hann_window(n(7)),
+    "hann_7_symmetric": lambda x, n: signal.hann_window(n(7), periodic=False),
+    "frame": lambda x, n: signal.frame(x, n(8), n(3)),
+    "frame_padded": lambda x, n: signal.frame(x, n(8), n(3), pad_end=True, pad_value=2.0),
+    "add": lambda x, n: signal.overlap_and_add(signal.frame(x, n(8), n(3)), n(3)),
+    "stft": lambda x, n: signal.stft(x, n(12), n(5)),
+    "stft_padded": lambda x, n: signal.stft(x, n(12), n(5), fft_length=n(20), pad_end=True, window_fn=None),
+    "inverse": lambda x, n: signal.inverse_stft(signal.stft(x, 12, 5), n(12), n(5)),
+    "inverse_window": lambda x, n: signal.inverse_stft(
+        signal.stft(x, 12, 5), n(12), n(5), window_fn=signal.inverse_stft_window_fn(n(5))
+    ),
+    "mel_wide": lambda x, n: signal.linear_to_mel_weight_matrix(
+        30, n(257), tf.cast(n(16000), tf.float32), 20.0, 8000.0
+    ),
+    "mfccs": lambda x, n: signal.mfccs_from_log_mel_spectrograms(
+        tf.placeholder_with_default(RECORDED["log_mel"], [None] * RECORDED["log_mel"].ndim)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_lengths_can_be_known_in_the_step_only(name: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, None])
+        found = OPEN[name](x, lambda size: tf.placeholder_with_default(size, []))
+        np.testing.assert_allclose(session.run(found, {x: RECORDED["x"]}), RECORDED[name], rtol=1e-4, atol=2e-5)
+
+
+def test_a_window_of_one_sample_is_one() -> None:
+    with tf.Session() as session:
+        assert session.run(signal.hann_window(tf.placeholder_with_default(1, []))).tolist() == [1.0]
+        assert session.run(signal.hann_window(1)).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("axes", [None, 1, -1, [0, 1]])
+def test_spectra_are_shifted_as_numpy_shifts_them(axes: Any) -> None:
+    x = np.arange(15, dtype=np.float32).reshape(3, 5)
+    with tf.Session() as session:
+        for given in (x, tf.placeholder_with_default(x, [None, None])):
+            found = session.run([tf.signal.fftshift(given, axes), tf.signal.ifftshift(given, axes)])
+            np.testing.assert_array_equal(found[0], np.fft.fftshift(x, axes))
+            np.testing.assert_array_equal(found[1], np.fft.ifftshift(x, axes))

@@ -1626,7 +1626,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.signal": {
         "penstock.ops.fft": "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d",
-        "penstock.ops.fft_cosine": "dct idct",
+        "penstock.ops.fft_cosine": "dct fftshift idct ifftshift",
         "penstock.ops.signal": (
             "frame hamming_window hann_window inverse_stft inverse_stft_window_fn linear_to_mel_weight_matrix "
             "mfccs_from_log_mel_spectrograms overlap_and_add stft"

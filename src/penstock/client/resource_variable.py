@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from penstock.client.replicas import update_once, updates_once
 from penstock.client.variable import Variable, check_initial_value, initializer_scope
 from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
+from penstock.graph.scopes import control_dependencies, get_default_graph, graph_of, name_scope
 from penstock.ops.basic import identity
 from penstock.ops.resource_variables import (
     ASSIGN_ADD_VARIABLE_OP,
@@ -146,30 +147,38 @@ class ResourceVariable(Variable):
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         if updates_once(self):
             return update_once(self, "assign", value, use_locking, name, read_value)
-        tensor = convert_to_tensor(value, self.dtype)
-        if not self.shape.is_compatible_with(tensor.shape):
-            raise ValueError(
-                f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape "
-                f"{self.shape}, and the assigned value shape {tensor.shape} are incompatible."
-            )
-        validate = self._validate_shape and self.shape.is_fully_defined()
-        return self._new(ASSIGN_VARIABLE_OP(self._handle, tensor, validate_shape=validate, name=name), read_value)
+        with self._own_graph():
+            tensor = convert_to_tensor(value, self.dtype)
+            if not self.shape.is_compatible_with(tensor.shape):
+                raise ValueError(
+                    f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape "
+                    f"{self.shape}, and the assigned value shape {tensor.shape} are incompatible."
+                )
+            validate = self._validate_shape and self.shape.is_fully_defined()
+            return self._new(ASSIGN_VARIABLE_OP(self._handle, tensor, validate_shape=validate, name=name), read_value)
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         if updates_once(self):
             return update_once(self, "assign_add", delta, use_locking, name, read_value)
-        tensor = convert_to_tensor(delta, self.dtype)
-        return self._new(ASSIGN_ADD_VARIABLE_OP(self._handle, tensor, name=name), read_value)
+        with self._own_graph():
+            tensor = convert_to_tensor(delta, self.dtype)
+            return self._new(ASSIGN_ADD_VARIABLE_OP(self._handle, tensor, name=name), read_value)
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         if updates_once(self):
             return update_once(self, "assign_sub", delta, use_locking, name, read_value)
-        tensor = convert_to_tensor(delta, self.dtype)
-        return self._new(ASSIGN_SUB_VARIABLE_OP(self._handle, tensor, name=name), read_value)
+        with self._own_graph():
+            tensor = convert_to_tensor(delta, self.dtype)
+            return self._new(ASSIGN_SUB_VARIABLE_OP(self._handle, tensor, name=name), read_value)
+
+    def _own_graph(self) -> AbstractContextManager[Any]:
+        """Updates are built in the variable's graph, whatever the default graph is."""
+        graph = graph_of([self._handle])
+        return nullcontext() if graph is get_default_graph() else graph.as_default()
 
     def _new(self, update: Operation, read_value: bool) -> Any:
         return self._lazy_read(update) if read_value else update

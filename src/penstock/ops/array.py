@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -199,16 +200,26 @@ def reshape_shape(c: ShapeContext, x: TensorShape, shape: TensorShape) -> Tensor
 
 @RESHAPE.value
 def reshape_value(op: Operation, x: Any, shape: Any) -> np.ndarray | None:
-    return None if x is None or shape is None else x.reshape([int(d) for d in shape])
+    return None if x is None or shape is None else x.reshape(_open_size_filled(x, [int(d) for d in shape]))
 
 
 @RESHAPE.kernel(host=("shape",))
 def reshape_kernel(ctx: KernelContext) -> Any:
     dims = ctx.const("shape")
     if dims is None:
-        return lambda x, shape: x.reshape(shape.tolist())
+        return lambda x, shape: x.reshape(_open_size_filled(x, shape.tolist()))
     known = tuple(dims.tolist())
+    if 0 in known and -1 in known:
+        return lambda x, _: x.reshape(_open_size_filled(x, known))
     return lambda x, _: x.reshape(known)
+
+
+def _open_size_filled(x: Any, dims: Sequence[int]) -> Sequence[int]:
+    """`dims` with what -1 stands for beside a 0: as in TensorFlow, the quotient of all other sizes."""
+    if 0 not in dims or -1 not in dims:
+        return dims
+    have, known = (math.prod(size for size in sizes if size) for sizes in (x.shape, [d for d in dims if d != -1]))
+    return [have // known if size == -1 else size for size in dims]
 
 
 @RESHAPE.gradient

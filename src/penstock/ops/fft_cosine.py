@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from penstock.export import export
@@ -127,3 +128,32 @@ def _dct4(x: Tensor, ortho: bool) -> Tensor:
     """2 sum_j x_j cos(pi (2k + 1)(2j + 1) / 4n): the odd values of type 2 of twice the length."""
     found = _dct2(_with_zeros(x), False)[..., 1::2]
     return found * (like(math.sqrt(0.5), x) * rsqrt(cast(_length(x), x.dtype.base_dtype))) if ortho else found
+
+
+# --- the order of spectra -------------------------------------------------------------------------------
+
+
+@export("signal.fftshift")
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+    """x with the halves of `axes` (by default all) exchanged, so that frequency zero is in the middle (TF:
+    tf.signal.fftshift)."""
+    return _shifted(x, axes, name, "fftshift", lambda size: size // 2)
+
+
+@export("signal.ifftshift")
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+    """The inverse of `fftshift` (TF: tf.signal.ifftshift)."""
+    return _shifted(x, axes, name, "ifftshift", lambda size: -(size // 2))
+
+
+def _shifted(x: Any, axes: Any, name: str | None, default_name: str, by: Callable[[Any], Any]) -> Tensor:
+    with name_scope(name, default_name, [x]) as scope:
+        x = convert_to_tensor(x)
+        rank = x.shape.ndims
+        if axes is None and rank is None:
+            raise ValueError("axes must be given for a tensor of unknown rank")
+        along = list(range(rank or 0)) if axes is None else [axes] if isinstance(axes, int) else list(axes)
+        known = {} if rank is None else {axis: x.shape.tuple[axis] for axis in along}
+        sizes = get_op("Shape")(x)
+        shift = [by(sizes[axis] if known.get(axis) is None else known[axis]) for axis in along]
+        return get_op("Roll")(x, shift, along, name=scope)

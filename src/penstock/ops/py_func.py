@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Kernel, define_op
-from penstock.graph.scopes import get_default_graph
+from penstock.graph.scopes import get_default_graph, graph_of
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import UNKNOWN_WORK
 from penstock.runtime.kernels import KernelContext
@@ -138,11 +139,13 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     types = [as_dtype(t) for t in ([Tout] if single else Tout)]
     token = f"pyfunc_{next(_numbers)}"
     function = _functions[token] = _Function(func)
-    get_default_graph().get_collection_ref(_KEPT_KEY).append(function)
     kind = "PyFunc" if stateful else "PyFuncStateless"
-    inputs = [convert_to_tensor(x) for x in inp]
-    attrs = {"token": token.encode(), "Tin": [t.dtype.base_dtype for t in inputs], "Tout": types}
-    op = get_default_graph().create_op(kind, inputs, name=name, attrs=attrs)
+    graph = graph_of(inp)
+    with graph.as_default() if graph is not get_default_graph() else nullcontext():
+        graph.get_collection_ref(_KEPT_KEY).append(function)
+        inputs = [convert_to_tensor(x) for x in inp]
+        attrs = {"token": token.encode(), "Tin": [t.dtype.base_dtype for t in inputs], "Tout": types}
+        op = graph.create_op(kind, inputs, name=name, attrs=attrs)
     if not op.outputs:
         return op if stateful else []
     return op.outputs[0] if single else list(op.outputs)
