@@ -359,11 +359,15 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.distributions": {
         "penstock.contrib.distributions.composed": "Independent Mixture MixtureSameFamily",
+        "penstock.contrib.distributions.counts": "Binomial Geometric NegativeBinomial",
         "penstock.contrib.distributions.functions": (
             "fill_triangular fill_triangular_inverse matrix_diag_transform reduce_weighted_logsumexp softplus_inverse"
         ),
         "penstock.contrib.distributions.multivariate_normal": "MultivariateNormalFullCovariance MultivariateNormalTriL",
-        "penstock.contrib.distributions.numbers": "Deterministic Gumbel Logistic Poisson RelaxedBernoulli",
+        "penstock.contrib.distributions.numbers": "Cauchy Deterministic Gumbel Logistic Poisson RelaxedBernoulli",
+        "penstock.contrib.distributions.positive_numbers": (
+            "Chi2 Chi2WithAbsDf HalfNormal InverseGamma InverseGammaWithSoftplusConcentrationRate"
+        ),
         "penstock.contrib.distributions.statistics": "percentile",
         "penstock.contrib.distributions.transformed": "TransformedDistribution",
         "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",

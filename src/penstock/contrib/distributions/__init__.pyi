@@ -2,6 +2,9 @@
 from penstock.contrib.distributions.composed import Independent as Independent
 from penstock.contrib.distributions.composed import Mixture as Mixture
 from penstock.contrib.distributions.composed import MixtureSameFamily as MixtureSameFamily
+from penstock.contrib.distributions.counts import Binomial as Binomial
+from penstock.contrib.distributions.counts import Geometric as Geometric
+from penstock.contrib.distributions.counts import NegativeBinomial as NegativeBinomial
 from penstock.contrib.distributions.functions import fill_triangular as fill_triangular
 from penstock.contrib.distributions.functions import fill_triangular_inverse as fill_triangular_inverse
 from penstock.contrib.distributions.functions import matrix_diag_transform as matrix_diag_transform
@@ -9,11 +12,17 @@ from penstock.contrib.distributions.functions import reduce_weighted_logsumexp a
 from penstock.contrib.distributions.functions import softplus_inverse as softplus_inverse
 from penstock.contrib.distributions.multivariate_normal import MultivariateNormalFullCovariance as MultivariateNormalFullCovariance
 from penstock.contrib.distributions.multivariate_normal import MultivariateNormalTriL as MultivariateNormalTriL
+from penstock.contrib.distributions.numbers import Cauchy as Cauchy
 from penstock.contrib.distributions.numbers import Deterministic as Deterministic
 from penstock.contrib.distributions.numbers import Gumbel as Gumbel
 from penstock.contrib.distributions.numbers import Logistic as Logistic
 from penstock.contrib.distributions.numbers import Poisson as Poisson
 from penstock.contrib.distributions.numbers import RelaxedBernoulli as RelaxedBernoulli
+from penstock.contrib.distributions.positive_numbers import Chi2 as Chi2
+from penstock.contrib.distributions.positive_numbers import Chi2WithAbsDf as Chi2WithAbsDf
+from penstock.contrib.distributions.positive_numbers import HalfNormal as HalfNormal
+from penstock.contrib.distributions.positive_numbers import InverseGamma as InverseGamma
+from penstock.contrib.distributions.positive_numbers import InverseGammaWithSoftplusConcentrationRate as InverseGammaWithSoftplusConcentrationRate
 from penstock.contrib.distributions.statistics import percentile as percentile
 from penstock.contrib.distributions.transformed import TransformedDistribution as TransformedDistribution
 from penstock.distributions.discrete import Bernoulli as Bernoulli
@@ -48,13 +57,15 @@ from penstock.distributions.unconstrained import NormalWithSoftplusScale as Norm
 from penstock.distributions.unconstrained import StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale
 
 __all__ = [
-    "Independent", "Mixture", "MixtureSameFamily", "fill_triangular", "fill_triangular_inverse",
-    "matrix_diag_transform", "reduce_weighted_logsumexp", "softplus_inverse", "MultivariateNormalFullCovariance",
-    "MultivariateNormalTriL", "Deterministic", "Gumbel", "Logistic", "Poisson", "RelaxedBernoulli", "percentile",
-    "TransformedDistribution", "Bernoulli", "Categorical", "OneHotCategorical", "Distribution", "FULLY_REPARAMETERIZED",
-    "NOT_REPARAMETERIZED", "ReparameterizationType", "Beta", "Dirichlet", "Exponential", "Gamma", "RegisterKL", "kl",
-    "kl_divergence", "Laplace", "StudentT", "Uniform", "DirichletMultinomial", "Multinomial", "MultivariateNormalDiag",
-    "Normal", "ExpRelaxedOneHotCategorical", "RelaxedOneHotCategorical", "BernoulliWithSigmoidProbs",
-    "BetaWithSoftplusConcentration", "ExponentialWithSoftplusRate", "GammaWithSoftplusConcentrationRate",
-    "LaplaceWithSoftplusScale", "NormalWithSoftplusScale", "StudentTWithAbsDfSoftplusScale"
+    "Independent", "Mixture", "MixtureSameFamily", "Binomial", "Geometric", "NegativeBinomial", "fill_triangular",
+    "fill_triangular_inverse", "matrix_diag_transform", "reduce_weighted_logsumexp", "softplus_inverse",
+    "MultivariateNormalFullCovariance", "MultivariateNormalTriL", "Cauchy", "Deterministic", "Gumbel", "Logistic",
+    "Poisson", "RelaxedBernoulli", "Chi2", "Chi2WithAbsDf", "HalfNormal", "InverseGamma",
+    "InverseGammaWithSoftplusConcentrationRate", "percentile", "TransformedDistribution", "Bernoulli", "Categorical",
+    "OneHotCategorical", "Distribution", "FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "ReparameterizationType",
+    "Beta", "Dirichlet", "Exponential", "Gamma", "RegisterKL", "kl", "kl_divergence", "Laplace", "StudentT", "Uniform",
+    "DirichletMultinomial", "Multinomial", "MultivariateNormalDiag", "Normal", "ExpRelaxedOneHotCategorical",
+    "RelaxedOneHotCategorical", "BernoulliWithSigmoidProbs", "BetaWithSoftplusConcentration",
+    "ExponentialWithSoftplusRate", "GammaWithSoftplusConcentrationRate", "LaplaceWithSoftplusScale",
+    "NormalWithSoftplusScale", "StudentTWithAbsDfSoftplusScale"
 ]

@@ -18,13 +18,14 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.cast import cast
 from penstock.ops.compare import less_equal
-from penstock.ops.filling import zeros
+from penstock.ops.filling import fill, zeros
 from penstock.ops.nn.activations import softplus
 from penstock.ops.random import random_uniform
 from penstock.ops.random_distributions import random_poisson
 from penstock.ops.rounding import floor
 from penstock.ops.special import lgamma
-from penstock.ops.unary import abs, exp, log, sigmoid
+from penstock.ops.trigonometry import atan, tan
+from penstock.ops.unary import abs, exp, log, log1p, sigmoid, square
 
 
 def _open_uniform(of: Univariate, n: Any, seed: int | None) -> Tensor:
@@ -99,6 +100,41 @@ class Gumbel(LocationScale):
 
     def _stddev(self) -> Tensor:
         return self._everywhere(self._scale * (math.pi / math.sqrt(6.0)))
+
+    def _mode(self) -> Tensor:
+        return self._everywhere(self._loc)
+
+
+@export("contrib.distributions.Cauchy")
+class Cauchy(LocationScale):
+    """The quotient of two normal numbers: density 1 / (pi scale (1 + z^2)) (TF: tf.contrib.distributions.Cauchy). Its
+    mean and deviation are not defined."""
+
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+        return self._quantile(random_uniform(self._draws(n), 0.0, 1.0, self.dtype, seed))
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        return -log1p(square(self._z(x))) - math.log(math.pi) - log(self._scale)
+
+    def _cdf(self, x: Tensor) -> Tensor:
+        return atan(self._z(x)) / math.pi + 0.5
+
+    def _quantile(self, p: Tensor) -> Tensor:
+        return self._loc + self._scale * tan(math.pi * (p - 0.5))
+
+    def _entropy(self) -> Tensor:
+        return self._everywhere(math.log(4 * math.pi) + log(self._scale))
+
+    def _undefined(self, what: str) -> Tensor:
+        if not self.allow_nan_stats:
+            raise ValueError(f"`{what}` is undefined for Cauchy distribution.")
+        return fill(self.batch_shape_tensor(), np.array(np.nan, self.dtype.np))
+
+    def _mean(self) -> Tensor:
+        return self._undefined("mean")
+
+    def _stddev(self) -> Tensor:
+        return self._undefined("stddev")
 
     def _mode(self) -> Tensor:
         return self._everywhere(self._loc)
