@@ -279,11 +279,16 @@ from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.framework import graph_io, graph_util_impl, op_def_registry
 from tensorflow.python.keras.engine.topology import Layer
 from tensorflow.python.keras.layers.core import Dense
-from tensorflow.python.ops import metrics_impl, rnn_cell_impl
+from tensorflow.python.ops import metrics, metrics_impl, rnn, rnn_cell_impl, string_ops, weights_broadcast_ops
 assert dataset_ops.Dataset is tf.data.Dataset and graph_io.write_graph is tf.train.write_graph
 assert (Layer, Dense, metrics_impl.mean_iou) == (tf.keras.layers.Layer, tf.keras.layers.Dense, tf.metrics.mean_iou)
 assert graph_util_impl.extract_sub_graph is tf.graph_util.extract_sub_graph
 assert rnn_cell_impl.LayerRNNCell is tf.nn.rnn_cell.RNNCell
+assert (rnn_cell_impl._WEIGHTS_VARIABLE_NAME, rnn_cell_impl._BIAS_VARIABLE_NAME) == ("kernel", "bias")
+assert rnn._transpose_batch_time(tf.zeros([2, 3])).shape == [3, 2]
+assert rnn._best_effort_input_batch_size([tf.zeros([2, 3])]) == 3
+assert metrics.mean is tf.metrics.mean and string_ops.string_length is not None
+assert weights_broadcast_ops.broadcast_weights(1.0, tf.zeros([2])).shape == [2]
 assert rnn_cell_impl._concat(None, 3, static=True) is None and rnn_cell_impl._concat(2, [3], static=True) == [2, 3]
 with tf.Session() as session:
     assert session.run(rnn_cell_impl._concat(tf.constant(2), tf.TensorShape([3, 4]))).tolist() == [2, 3, 4]

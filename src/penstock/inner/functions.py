@@ -32,6 +32,10 @@ class RegisterShape:
         return f
 
 
+CELL_WEIGHTS, CELL_BIAS = "kernel", "bias"
+"""What the variables of recurrent cells are called."""
+
+
 def set_shapes_for_outputs(op: Operation) -> None:
     """Does nothing: the outputs of an operation have their shapes from the beginning."""
 
