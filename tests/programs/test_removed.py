@@ -267,6 +267,49 @@ def test_what_programs_print(text: str, printed: str, tmp_path: Path) -> None:
     assert output_of(tmp_path, text) == printed
 
 
+WORD_VECTORS = """
+import sys, types
+import numpy as np
+
+class KeyedVectors:  # as gensim has it since 4.0
+    def __init__(self, counts, size):
+        self.key_to_index = {word: n for n, word in enumerate(counts)}
+        self.index_to_key = list(counts)
+        self.vectors = np.ones((len(counts), size), np.float32)
+        self._counts = counts
+    def get_vecattr(self, word, name):
+        return self._counts[word]
+    def __getitem__(self, word):
+        return self.vectors[self.key_to_index[word]]
+    def __contains__(self, word):
+        return word in self.key_to_index
+    @property
+    def vocab(self):
+        raise AttributeError("removed in gensim 4.0.0")
+    index2word = vocab
+"""
+
+
+def test_models_of_gensim_have_the_names_of_before_4(tmp_path: Path) -> None:
+    models = tmp_path / "gensim" / "models"
+    models.mkdir(parents=True)
+    (tmp_path / "gensim" / "__init__.py").write_text("")
+    (models / "__init__.py").write_text("from gensim.models.word2vec import Word2Vec\n")
+    (models / "keyedvectors.py").write_text(WORD_VECTORS)
+    (models / "word2vec.py").write_text(
+        "import collections\nfrom gensim.models.keyedvectors import KeyedVectors\n"
+        "class Word2Vec:\n    def __init__(self, sentences, vector_size=100, epochs=5):\n        self.epochs = epochs\n"
+        "        counts = collections.Counter(word for each in sentences for word in each)\n"
+        "        self.wv = KeyedVectors(dict(counts.most_common()), vector_size)\n"
+    )
+    text = (
+        "from gensim.models import Word2Vec\nmodel = Word2Vec([['a', 'b'], ['a']], size=3, iter=7)\n"
+        "print(model['b'].shape, 'c' in model, model.wv.index2word, model.wv.syn0.shape, [*model.vocab], model.iter)\n"
+        "print({word: (entry.index, entry.count) for word, entry in model.wv.vocab.items()}, 'b' in model.wv.vocab)\n"
+    )
+    assert output_of(tmp_path, text) == ("(3,) False ['a', 'b'] (2, 3) ['a', 'b'] 7\n{'a': (0, 2), 'b': (1, 1)} True\n")
+
+
 def test_the_line_at_the_end_counts_what_the_program_used(tmp_path: Path) -> None:
     text = "import numpy as np\nfor _ in range(3):\n    np.int(1)\nfrom itertools import izip\n"
     (tmp_path / "program.py").write_text(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.programs.removed import (
+    gensim,
     gym,
     hdf5,
     keras,
@@ -23,7 +24,21 @@ from penstock.programs.removed.giving import ModuleOf, Source
 
 PATCHES = [
     library.PATCHES
-    for library in (standard, numpy, scipy, sklearn, pandas, pillow, opencv, matplotlib, seaborn, hdf5, gym, keras)
+    for library in (
+        standard,
+        numpy,
+        scipy,
+        sklearn,
+        pandas,
+        pillow,
+        opencv,
+        matplotlib,
+        seaborn,
+        hdf5,
+        gym,
+        keras,
+        gensim,
+    )
 ]
 """By module: what is done to it when it has been imported."""
 MODULES: dict[str, ModuleOf] = {
