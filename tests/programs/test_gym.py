@@ -38,6 +38,23 @@ CASES = {
         "print(env.reset(), env.step(0), isinstance(env.observation_space, Box), env.unwrapped.x_threshold)\n",
         "4 (4, -1.0, False, {}) True 2.4\n",
     ),
+    "wrappers of the program, with the methods of until Gym 0.9": (
+        "import gym\n"
+        "class Half(gym.ObservationWrapper):\n    def _observation(self, observation):\n"
+        "        return observation.size\n"
+        "class Cost(gym.RewardWrapper):\n    def _reward(self, reward):\n        return -reward\n"
+        "class Twice(gym.Wrapper):\n    def _step(self, action):\n        self.env.step(action)\n"
+        "        return self.env.step(action)\n    def _reset(self):\n        return self.env.reset(), 'again'\n"
+        "env = Twice(Cost(Half(gym.make('CartPole-v0'))))\nprint(env.reset(), env.step(0))\n",
+        "(4, 'again') (4, -1.0, False, {})\n",
+    ),
+    "a monitor's counts, and lists of games": (
+        "import gym\nfrom gym import wrappers\nenv = wrappers.Monitor(gym.make('MountainCar-v0'), 'videos')\n"
+        "env.reset()\nfor _ in range(203):\n    done = env.step(0)[2]\n    if done:\n        env.reset()\n"
+        "print(env.get_episode_rewards(), env.get_episode_lengths(), env.get_total_steps())\n"
+        "task = gym.benchmark_spec('Atari40M').tasks[3]\nprint(task.env_id, task.max_timesteps)\n",
+        "[-200.0] [200] 203\nPongNoFrameskip-v4 40000000\n",
+    ),
     "the level of its log": ("import gym\nprint(gym.logger.MIN_LEVEL)\n", "30\n"),
     "a program of today": (
         "import gymnasium as gym\nenv = gym.make('CartPole-v1')\nstate, info = env.reset(seed=1)\n"
@@ -94,11 +111,15 @@ def test_names_of_ataris_games_say_how_often_they_show_a_screen(tmp_path: Path) 
     text = (
         "import toy, gym\nfor name in 'ToyDeterministic-v4', 'Toy-ramNoFrameskip-v4', 'Toy-v0':\n"
         "    print(gym.make(name).env.ale)\n"
-        "env = gym.make('Toy-v4')\nenv.reset()\n_, reward, done, info = env.step(0)\nprint(info['ale.lives'])\n"
+        "env = gym.make('Toy-v4')\nenv.reset()\nprint(isinstance(env.action_space, gym.spaces.Discrete))\n"
+        "print(type(env.observation_space) is gym.spaces.Box, env.observation_space.dtype)\n"
+        "_, reward, done, info = env.step(0)\nprint(info['ale.lives'])\n"
     )
     assert output_of(tmp_path, text, PYTHONWARNINGS="ignore").splitlines() == [
         "[('frameskip', 4), ('obs_type', 'rgb'), ('repeat_action_probability', 0.0)]",
         "[('frameskip', 1), ('obs_type', 'ram'), ('repeat_action_probability', 0.0)]",
         "[('frameskip', (2, 5)), ('obs_type', 'rgb'), ('repeat_action_probability', 0.25)]",
+        "True",
+        "True uint8",
         "3",
     ]

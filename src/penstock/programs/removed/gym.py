@@ -17,6 +17,8 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 from penstock.programs.removed.giving import ModuleOf, give
+from penstock.programs.removed.gym_monitor import benchmark_spec, monitor
+from penstock.programs.removed.gym_wrappers import wrappers_of
 from penstock.programs.report import REPORT
 
 _NOTE = "gym.make gives environments of Gym until 0.25"
@@ -42,71 +44,6 @@ def _unpacks(count: int) -> bool:
     """Whether the caller's caller unpacks so many values."""
     frame = sys._getframe(2)
     return _use(frame.f_code, frame.f_lasti) == ("UNPACK_SEQUENCE", count)
-
-
-def _base(gym: Any) -> type:
-    class Wrapper(gym.Env):
-        """An environment around another, with its attributes; methods are the other's unless a subclass has them."""
-
-        def __init__(self, env: Any) -> None:
-            self.env = env
-            for name in ("action_space", "observation_space", "reward_range", "metadata"):
-                if hasattr(env, name):
-                    setattr(self, name, getattr(env, name))
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "env":
-                raise AttributeError("Wrapper.__init__ has not been called")
-            return getattr(self.env, name)
-
-        @property
-        def spec(self) -> Any:
-            return self.env.spec
-
-        @property
-        def unwrapped(self) -> Any:
-            return self.env.unwrapped
-
-        def step(self, action: Any) -> Any:
-            return self.env.step(action)
-
-        def reset(self, **options: Any) -> Any:
-            return self.env.reset(**options)
-
-        def render(self, *args: Any, **options: Any) -> Any:
-            return self.env.render(*args, **options)
-
-        def seed(self, seed: int | None = None) -> Any:
-            return self.env.seed(seed)
-
-        def close(self) -> Any:
-            return self.env.close()
-
-    return Wrapper
-
-
-def _wrappers(gym: Any) -> dict[str, type]:
-    """Gym's own classes of wrappers, by name."""
-    Wrapper = _base(gym)
-
-    class ObservationWrapper(Wrapper):  # type: ignore[misc, valid-type]
-        def reset(self, **options: Any) -> Any:
-            return self.observation(self.env.reset(**options))
-
-        def step(self, action: Any) -> Any:
-            observation, *others = self.env.step(action)
-            return self.observation(observation), *others
-
-    class RewardWrapper(Wrapper):  # type: ignore[misc, valid-type]
-        def step(self, action: Any) -> Any:
-            observation, reward, *others = self.env.step(action)
-            return observation, self.reward(reward), *others
-
-    class ActionWrapper(Wrapper):  # type: ignore[misc, valid-type]
-        def step(self, action: Any) -> Any:
-            return self.env.step(self.action(action))
-
-    return {each.__name__: each for each in (Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)}
 
 
 def _outermost(wrapper: type) -> type:
@@ -160,17 +97,6 @@ def _outermost(wrapper: type) -> type:
             return self.env.unwrapped.render()
 
     return Then
-
-
-def _monitor(wrapper: type) -> type:
-    class Monitor(wrapper):
-        """Records nothing."""
-
-        def __init__(self, env: Any, directory: str = "", *args: Any, **options: Any) -> None:
-            super().__init__(env)
-            REPORT.note("gym.wrappers.Monitor recorded nothing")
-
-    return Monitor
 
 
 def _versions(registry: Any, name: Any) -> list[Any]:
@@ -250,7 +176,7 @@ def patch(gym: Any) -> None:
         return
     _pass_attributes(gym)
     made = gym.make
-    wrappers = _wrappers(gym)
+    wrappers = wrappers_of(gym)
     then = _outermost(wrappers["Wrapper"])
 
     def make(id: Any, *args: Any, **options: Any) -> Any:
@@ -266,7 +192,7 @@ def patch(gym: Any) -> None:
 
     EnvSpec: Any = gym.envs.registration.EnvSpec
     EnvSpec.timestep_limit = property(lambda self: self.max_episode_steps)
-    monitor = _monitor(wrappers["Wrapper"])
+    recorder = monitor(wrappers["Wrapper"])
     envs = _seen_as("gym.envs", gym.envs, make=make)
     gone = dict.fromkeys(("undo_logger_setup", "upload"), lambda: _ignored)
     now = _seen_as(
@@ -276,8 +202,8 @@ def patch(gym: Any) -> None:
     now.logger = _seen_as(
         "gym.logger", gym.logger, **{"MIN_LEVEL": getattr(gym.logger, "min_level", 30), **vars(gym.logger)}
     )
-    give(now.wrappers, {"Monitor": lambda: monitor})
-    give(now, gone)
+    give(now.wrappers, {"Monitor": lambda: recorder})
+    give(now, {**gone, "benchmark_spec": lambda: benchmark_spec})
 
 
 def _seen_as(name: str, module: ModuleType, **members: Any) -> Any:

@@ -1,0 +1,24 @@
+"""Spaces of Gymnasium's environments as Gym's, for programs that ask `isinstance(env.action_space, gym.spaces.Box)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def space_of(gym: Any, space: Any) -> Any:
+    """The same space, of the library; spaces that it does not know stay as they are."""
+    kinds = gym.spaces
+    name = type(space).__name__
+    if isinstance(space, kinds.Space) or not hasattr(kinds, name):
+        return space
+    if name == "Discrete":
+        return kinds.Discrete(int(space.n), start=int(space.start))
+    if name == "Box":
+        return kinds.Box(space.low, space.high, dtype=space.dtype.type)
+    if name in ("MultiBinary", "MultiDiscrete"):
+        return getattr(kinds, name)(space.n if name == "MultiBinary" else space.nvec)
+    if name == "Tuple":
+        return kinds.Tuple([space_of(gym, each) for each in space.spaces])
+    if name == "Dict":
+        return kinds.Dict({key: space_of(gym, each) for key, each in space.spaces.items()})
+    return space
