@@ -173,6 +173,7 @@ def test_text_of_today_that_counts_by_quotients_is_not(today: str, uses: str, tm
     [
         "import pickle\nwith open('f', 'w') as f:\n  pickle.dump(7, f)\nwith open('f') as f:\n  n = pickle.load(f)\n",
         "import pickle\npickle.dump(7, open('f', 'w'))\nn = pickle.load(open('f'))\n",
+        "import pickle as pkl\npkl.dump(7, open('f', 'w'))\nn = pkl.load(open('f'))\n",
         "with open('f', 'wb') as f:\n    f.write(b'7 a')\nn = int(open('f', 'rb').read().split(' ')[0])\n",
         "open('f', 'w').write('7')\nwith open('f') as f:\n    n = int(f.read().decode())\n",
         "import tensorflow as tf\nopen('f', 'w').write('7')\nn = int(tf.gfile.Open('f', 'r').read().decode())\n",
@@ -180,6 +181,12 @@ def test_text_of_today_that_counts_by_quotients_is_not(today: str, uses: str, tm
 )
 def test_text_that_takes_the_bytes_of_files_for_text_is_python_2(uses: str, tmp_path: Path) -> None:
     assert output_of(tmp_path, uses + "print(n / 2)\n") == "3\n"
+
+
+def test_text_that_prints_to_files_is_python_2(tmp_path: Path) -> None:
+    """Python 3 takes `print >> file, text` for a tuple that begins with a shift."""
+    text = "f = open('f', 'w')\nprint >> f, 'a', 'b',\nprint >>f, 7 / 2\nf.close()\nprint(open('f').read())\n"
+    assert output_of(tmp_path, text) == "a b 3\n\n"
 
 
 @pytest.mark.parametrize(

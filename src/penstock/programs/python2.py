@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any, TypeGuard
 
 from penstock.programs.python2_counts import COUNTING, counts_by_quotients
-from penstock.programs.python2_files import takes_for_text
+from penstock.programs.python2_files import may_print_to_files, prints_to_file, takes_for_text
 from penstock.programs.python2_lists import LAZY, takes_for_lists
 from penstock.programs.python2_modules import MODULES, PREFIX
 from penstock.programs.python2_names import TEXT_METHODS
@@ -101,7 +101,10 @@ class NeitherPythonError(SyntaxError):
 def parse(text: str, file: str) -> tuple[ast.Module, int | None]:
     """Text as Python 3's tree, and the line that says so if it is Python 2. Raises SyntaxError if it is neither."""
     try:
-        return ast.parse(text, file), None
+        tree = ast.parse(text, file)
+        if line := prints_to_file(tree):
+            return tree_of(text, file, SyntaxError("print >> file", (file, line, 1, None))), line
+        return tree, None
     except SyntaxError as error:
         return tree_of(text, file, error), error.lineno or 1
     except UNPARSABLE as error:
@@ -368,9 +371,10 @@ class Meaning(ast.NodeTransformer):
         return (self._folder / f"{name}.py").is_file() or (self._folder / name / "__init__.py").is_file()
 
 
-def may_be_python2(names: set[str]) -> bool:
+def may_be_python2(code: CodeType, names: set[str]) -> bool:
     """Whether code that Python 3 compiles, and that mentions these names, may need what only Python 2 had."""
-    return bool(names & MARKS) or names >= ITERATOR or any(names >= each for each in FILES)
+    named = bool(names & MARKS) or names >= ITERATOR or any(names >= each for each in FILES)
+    return named or ("print" in names and may_print_to_files(code))
 
 
 def has_gone(tree: ast.Module) -> bool:

@@ -1,22 +1,54 @@
-"""Programs that parse as Python 3 but read or write files as only Python 2 did, whose bytes were text."""
+"""Programs that parse as Python 3 but read or write files as only Python 2 did: bytes were text, and `print >> file`
+wrote to it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from types import CodeType
+
+
+def _instructions(code: CodeType) -> Iterator[tuple[int, int]]:
+    """Numbers of instructions and their arguments' last bytes, without those of functions inside."""
+    return zip(code.co_code[::2], code.co_code[1::2], strict=True)
+
+
+_SHIFT = {*_instructions(compile("a >> b", "", "eval"))} - {*_instructions(compile("a << b", "", "eval"))}
+
+
+def may_print_to_files(code: CodeType) -> bool:
+    """Whether code, or a function in it, mentions `print` and shifts something to the right."""
+    if "print" in code.co_names and not _SHIFT.isdisjoint(_instructions(code)):
+        return True
+    return any(may_print_to_files(each) for each in code.co_consts if isinstance(each, CodeType))
 
 
 def takes_for_text(tree: ast.Module, nodes: Iterable[ast.AST]) -> int | None:
     """A line of those nodes that pickles to or from a file of text, decodes what it reads from one, or splits what it
     reads from a file of bytes by text."""
-    return next((node.lineno for node in nodes if isinstance(node, ast.Call) and _is_sign(node, tree)), None)
+    pickle = _names_of_pickle(tree)
+    return next((node.lineno for node in nodes if isinstance(node, ast.Call) and _is_sign(node, tree, pickle)), None)
 
 
-def _is_sign(node: ast.Call, tree: ast.Module) -> bool:
+def prints_to_file(tree: ast.Module) -> int | None:
+    """The line of a `print >> file`, which parses as a shift of the function, if there is one."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(ast.Name("print"), ast.RShift()):
+                return node.lineno
+    return None
+
+
+def _names_of_pickle(tree: ast.Module) -> set[str]:
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
+    return {alias.asname or alias.name for node in imports for alias in node.names if alias.name == "pickle"}
+
+
+def _is_sign(node: ast.Call, tree: ast.Module, pickle: set[str]) -> bool:
     match node:
-        case ast.Call(ast.Attribute(ast.Name("pickle"), "dump"), args=[_, file, *_]):
+        case ast.Call(ast.Attribute(ast.Name(name), "dump"), args=[_, file, *_]) if name in pickle:
             return "b" not in _mode(file, tree)
-        case ast.Call(ast.Attribute(ast.Name("pickle"), "load"), args=[file, *_]):
+        case ast.Call(ast.Attribute(ast.Name(name), "load"), args=[file, *_]) if name in pickle:
             return "b" not in _mode(file, tree)
         case ast.Call(
             ast.Attribute(ast.Call(ast.Attribute(ast.Call() as file, "read" | "readline")), "split"),

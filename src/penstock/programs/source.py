@@ -83,11 +83,12 @@ def translate(text: str, file: str, *, python2: bool = False, folder: Path | Non
 def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, folder: Path | None) -> Translated:
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
     names = language.names_of(code)
-    asked = language.may_be_python2(names) or promotion.is_needed(names) or fewer_results.is_needed(names)
+    asked = language.may_be_python2(code, names) or promotion.is_needed(names) or fewer_results.is_needed(names)
     if not python2 and not asked and not one_element.is_needed(code):
         return Translated(code)
-    tree = ast.parse(text(), file)
-    return convert(tree, file, python2=python2 or language.is_python2(tree), folder=folder)
+    tree, line = language.parse(text(), file)
+    python2 = python2 or line is not None or language.is_python2(tree)
+    return convert(tree, file, python2=python2, folder=folder)
 
 
 def convert(

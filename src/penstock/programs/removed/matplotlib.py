@@ -38,6 +38,18 @@ def _normpdf(x: Any, mu: float, sigma: float) -> Any:
     return np.exp(-0.5 * ((np.asarray(x) - mu) / sigma) ** 2) / (np.sqrt(2 * np.pi) * sigma)
 
 
+def _bivariate_normal(
+    X: Any, Y: Any, sigmax: float = 1.0, sigmay: float = 1.0, mux: float = 0.0, muy: float = 0.0, sigmaxy: float = 0.0
+) -> Any:
+    """Density at (X, Y) of two normal variables of covariance `sigmaxy`."""
+    import numpy as np
+
+    x, y = (np.asarray(X) - mux) / sigmax, (np.asarray(Y) - muy) / sigmay
+    rho = sigmaxy / (sigmax * sigmay)
+    rest = 1 - rho**2
+    return np.exp(-(x**2 + y**2 - 2 * rho * x * y) / (2 * rest)) / (2 * np.pi * sigmax * sigmay * np.sqrt(rest))
+
+
 def _set_color_cycle(self: Any, colours: Any) -> None:
     self.set_prop_cycle(color=colours)
 
@@ -164,7 +176,7 @@ def patch_cm(cm: Any) -> None:
 
 
 def patch_mlab(mlab: Any) -> None:
-    give(mlab, {"normpdf": lambda: _normpdf}, "mlab")
+    give(mlab, {"normpdf": lambda: _normpdf, "bivariate_normal": lambda: _bivariate_normal}, "mlab")
 
 
 PATCHES: dict[str, Callable[[Any], None]] = {
