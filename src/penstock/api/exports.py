@@ -1219,7 +1219,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.engine.op_layer": "TensorFlowOpLayer",
         "penstock.keras.layers.activation_layers": "ELU LeakyReLU PReLU ReLU Softmax ThresholdedReLU",
         "penstock.keras.layers.attention": "AdditiveAttention Attention",
-        "penstock.keras.layers.cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
+        "penstock.keras.layers.cells": "AbstractRNNCell GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
         "penstock.keras.layers.convolutional": (
             "Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose Convolution1D=Conv1D Convolution2D=Conv2D "
             "Convolution2DTranspose=Conv2DTranspose Convolution3D=Conv3D Convolution3DTranspose=Conv3DTranspose "
@@ -1331,7 +1331,10 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.keras.utils.arrays": "Sequence normalize to_categorical",
         "penstock.keras.utils.files": "get_file",
+        "penstock.keras.utils.hdf5_matrix": "HDF5Matrix",
+        "penstock.keras.utils.plotting": "model_to_dot plot_model",
         "penstock.keras.utils.progress_bar": "Progbar",
+        "penstock.keras.utils.several_gpus": "multi_gpu_model",
     },
     "penstock.keras.wrappers": {
         "penstock.keras.wrappers": "scikit_learn",

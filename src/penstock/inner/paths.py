@@ -25,7 +25,10 @@ KERAS_INNER = {
         "layers.convolutional_recurrent layers.core layers.cudnn_recurrent layers.embeddings layers.local layers.merge "
         "layers.noise layers.normalization layers.pooling layers.recurrent layers.wrappers"
     ),
-    ".utils": "engine.topology utils.data_utils utils.generic_utils utils.layer_utils utils.np_utils utils.vis_utils",
+    ".utils": (
+        "engine.topology utils.data_utils utils.generic_utils utils.io_utils utils.layer_utils utils.multi_gpu_utils "
+        "utils.np_utils utils.vis_utils"
+    ),
 }
 """Keras's own modules, by the namespace in which their names are public."""
 

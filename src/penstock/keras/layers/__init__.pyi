@@ -12,6 +12,7 @@ from penstock.keras.layers.activation_layers import Softmax as Softmax
 from penstock.keras.layers.activation_layers import ThresholdedReLU as ThresholdedReLU
 from penstock.keras.layers.attention import AdditiveAttention as AdditiveAttention
 from penstock.keras.layers.attention import Attention as Attention
+from penstock.keras.layers.cells import AbstractRNNCell as AbstractRNNCell
 from penstock.keras.layers.cells import GRUCell as GRUCell
 from penstock.keras.layers.cells import LSTMCell as LSTMCell
 from penstock.keras.layers.cells import SimpleRNNCell as SimpleRNNCell
@@ -118,13 +119,13 @@ from penstock.keras.models.loading import serialize as serialize
 
 __all__ = [
     "Input", "InputLayer", "InputSpec", "Layer", "TensorFlowOpLayer", "ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax",
-    "ThresholdedReLU", "AdditiveAttention", "Attention", "GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells",
-    "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution2D",
-    "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Deconvolution2D", "DepthwiseConv2D",
-    "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D", "ConvLSTM2D",
-    "Activation", "ActivityRegularization", "Dense", "Dropout", "Flatten", "Masking", "Permute", "RepeatVector",
-    "Reshape", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "DenseFeatures", "Embedding", "Lambda",
-    "LocallyConnected1D", "LocallyConnected2D", "Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum",
+    "ThresholdedReLU", "AdditiveAttention", "Attention", "AbstractRNNCell", "GRUCell", "LSTMCell", "SimpleRNNCell",
+    "StackedRNNCells", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D",
+    "Convolution2D", "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Deconvolution2D",
+    "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D",
+    "ConvLSTM2D", "Activation", "ActivityRegularization", "Dense", "Dropout", "Flatten", "Masking", "Permute",
+    "RepeatVector", "Reshape", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "DenseFeatures", "Embedding",
+    "Lambda", "LocallyConnected1D", "LocallyConnected2D", "Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum",
     "Multiply", "Subtract", "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract",
     "AlphaDropout", "GaussianDropout", "GaussianNoise", "BatchNormalization", "LayerNormalization", "Cropping1D",
     "Cropping2D", "Cropping3D", "UpSampling1D", "UpSampling2D", "UpSampling3D", "ZeroPadding1D", "ZeroPadding2D",

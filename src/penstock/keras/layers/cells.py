@@ -26,6 +26,30 @@ from penstock.ops.stacking import stack
 from penstock.tensor.shapes import TensorShape
 
 
+@export("keras.layers.AbstractRNNCell")
+class AbstractRNNCell(Layer):
+    """A step of a recurrent layer that a program defines: `call(inputs, states)`, `state_size` and `output_size`."""
+
+    def call(self, inputs: Any, states: Any) -> Any:
+        """The output and new states of a step."""
+        raise NotImplementedError("Abstract method")
+
+    @property
+    def state_size(self) -> Any:
+        """The size of the state, or of each."""
+        raise NotImplementedError("Abstract method")
+
+    @property
+    def output_size(self) -> Any:
+        raise NotImplementedError("Abstract method")
+
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+        """States of zeros: [batch, size] for each."""
+        rows = shape(inputs)[0] if batch_size is None else batch_size
+        states = [zeros([rows, size], dtype or inputs.dtype) for size in flat(self.state_size)]
+        return states if isinstance(self.state_size, list | tuple) else states[0]
+
+
 class Cell(Layer):
     """What the three have in common: weights for `gates` gates, in one matrix each for inputs and states."""
 

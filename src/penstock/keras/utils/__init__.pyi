@@ -9,9 +9,14 @@ from penstock.keras.utils.arrays import Sequence as Sequence
 from penstock.keras.utils.arrays import normalize as normalize
 from penstock.keras.utils.arrays import to_categorical as to_categorical
 from penstock.keras.utils.files import get_file as get_file
+from penstock.keras.utils.hdf5_matrix import HDF5Matrix as HDF5Matrix
+from penstock.keras.utils.plotting import model_to_dot as model_to_dot
+from penstock.keras.utils.plotting import plot_model as plot_model
 from penstock.keras.utils.progress_bar import Progbar as Progbar
+from penstock.keras.utils.several_gpus import multi_gpu_model as multi_gpu_model
 
 __all__ = [
     "get_source_inputs", "CustomObjectScope", "custom_object_scope", "deserialize_keras_object", "get_custom_objects",
-    "serialize_keras_object", "Sequence", "normalize", "to_categorical", "get_file", "Progbar"
+    "serialize_keras_object", "Sequence", "normalize", "to_categorical", "get_file", "HDF5Matrix", "model_to_dot",
+    "plot_model", "Progbar", "multi_gpu_model"
 ]
