@@ -130,3 +130,9 @@ def test_loops_over_time_are_the_same_unrolled_with_a_mask_and_backwards() -> No
             np.testing.assert_allclose(last, total, rtol=1e-6)
             np.testing.assert_allclose(all_outputs, np.stack(outputs, 1), rtol=1e-6)
             np.testing.assert_allclose(states[0], total, rtol=1e-6)
+
+
+def test_variables_are_of_floatx_whatever_the_array_is() -> None:
+    assert K.dtype(K.variable(np.ones(2))) == "float32"  # as in TensorFlow 1.15, for whole numbers, too
+    assert K.dtype(K.variable(np.arange(2))) == "float32"
+    assert K.dtype(K.variable(np.ones(2), dtype="float64")) == "float64"

@@ -85,3 +85,42 @@ def test_compiling_takes_how_tensorflow_2_would_run_the_steps() -> None:
     assert np.isfinite(model.train_on_batch(np.ones((2, 2)), np.ones((2, 1))))
     with pytest.raises(tf.errors.UnimplementedError, match="run_eagerly"):
         model.compile("sgd", "mse", run_eagerly=True)
+
+
+def test_nodes_say_which_layers_and_tensors_they_connect() -> None:
+    x = tf.keras.Input((3,), name="x")
+    first, second = L.Dense(4, name="first"), L.Dense(2, name="second")
+    y = second(first(x))
+    (node,) = second._inbound_nodes
+    assert (node.inbound_layers, node.outbound_layer) == ([first], second)
+    assert (node.input_tensors, node.output_tensors) == ([first.output], [y])
+    assert (node.node_indices, node.tensor_indices, node.output_shapes) == ([0], [0], [(None, 2)])
+    assert first.outbound_nodes == [node] and second._outbound_nodes == []
+    first.outbound_nodes = []
+    assert first._outbound_nodes == []
+
+
+def test_masks_given_by_position_are_those_of_the_output() -> None:
+    class Ours(L.Layer):
+        supports_masking = True
+
+        def call(self, inputs: tf.Tensor, mask: tf.Tensor = None) -> tf.Tensor:
+            return inputs * tf.cast(mask, tf.float32)
+
+    mask = tf.constant([True, False])
+    output = Ours()(tf.ones((2,)), mask)
+    assert output._keras_mask is mask
+    np.testing.assert_array_equal(tf.keras.backend.eval(output), [1, 0])
+
+
+def test_layers_that_are_told_a_dtype_take_whole_numbers() -> None:
+    output = L.Dense(2, dtype="float32", kernel_initializer="ones")(tf.constant([[1, 2]]))
+    np.testing.assert_array_equal(tf.keras.backend.eval(output), [[3, 3]])
+
+
+def test_copies_of_lambda_layers_have_their_masks() -> None:
+    layer = L.Lambda(lambda x: x + 1, mask=lambda x, mask: x[:, 0] > 0, output_shape=lambda shape: shape)
+    again = L.Lambda.from_config(layer.get_config())
+    mask = again(tf.constant([[1.0], [-1.0]]))._keras_mask
+    np.testing.assert_array_equal(tf.keras.backend.eval(mask), [True, False])
+    assert again.compute_output_shape((2, 1)) == (2, 1)

@@ -16,6 +16,7 @@ from penstock.graph.scopes import more_nodes
 from penstock.layers.base import Layer, known_channels
 from penstock.ops.array import reshape, shape as shape_of_tensor
 from penstock.ops.basic import identity
+from penstock.ops.cast import cast
 from penstock.ops.control_flow.cond import cond
 from penstock.ops.joining import concat
 from penstock.ops.matrix import matmul
@@ -83,6 +84,8 @@ class Dense(Layer):
             )  # fmt: skip
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if inputs.dtype.base_dtype != self.kernel.dtype.base_dtype:
+            inputs = cast(inputs, self.kernel.dtype.base_dtype)
         outputs = inputs
         rank = inputs.shape.ndims
         if rank == 2:

@@ -18,6 +18,7 @@ from penstock.keras.backend.settings import floatx
 from penstock.ops.basic import group, placeholder_with_default
 from penstock.ops.state import assign, is_variable_initialized
 from penstock.session.session import Session
+from penstock.tensor.dtypes import as_dtype
 
 _session: Any = None
 """The session that Keras runs in unless there is a default one."""
@@ -147,9 +148,12 @@ def unique_name(prefix: str) -> str:
 
 @export("keras.backend.variable")
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
-    """A variable with the initial value `value`; the session gives it that value before it is used."""
+    """A variable with the initial value `value`; the session gives it that value before it is used.
+
+    dtype: by default `floatx`, whatever that of an array is, but that of a tensor.
+    """
     if not isinstance(value, Tensor):
-        value = np.asarray(value, dtype or (None if hasattr(value, "dtype") else floatx()))
+        value = np.asarray(value, as_dtype(dtype or floatx()).as_numpy_dtype)
     return Variable(value, dtype=dtype, name=name, constraint=constraint, trainable=True)
 
 

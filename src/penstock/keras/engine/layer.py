@@ -64,6 +64,7 @@ class Layer(base.Layer):
         if shape is not None:
             self._batch_input_shape = tuple(shape)
         self._inbound_nodes: list[Node] = []
+        self._outbound_nodes: list[Node] = []
 
     # --- for subclasses ---------------------------------------------------------------------------------
 
@@ -172,7 +173,12 @@ class Layer(base.Layer):
         inputs = pack(tensors)
         takes = parameters_of(type(self).call)
         masks = [mask_of(x) for x in tensors]
-        if "mask" in takes and "mask" not in kwargs and any(mask is not None for mask in masks):
+        positional = dict(zip([name for name in takes if name != "self"][1:], args, strict=False))
+        if (
+            "mask" in takes
+            and not {"mask"} & (kwargs.keys() | positional.keys())
+            and any(mask is not None for mask in masks)
+        ):
             kwargs["mask"] = pack(masks)
         call, outermost = Call(), not running.calls
         running.calls.append(call)
@@ -186,7 +192,7 @@ class Layer(base.Layer):
                 if self.activity_regularizer is not None:
                     for output in flat(outputs):
                         self.add_loss(self.activity_regularizer(output))
-            self._set_masks(inputs, outputs, kwargs.get("mask", pack(masks)))
+            self._set_masks(inputs, outputs, kwargs.get("mask", positional.get("mask", pack(masks))))
         finally:
             running.calls.pop()
         if outermost and not all(history_of(x) is not None for x in tensors):
@@ -223,6 +229,8 @@ class Layer(base.Layer):
     def _record(self, tensors: list[Any], results: list[Any], pack: Any, arguments: Any, call: Call) -> None:
         node = Node(self, tensors, results, pack, arguments, call.updates, call.losses)
         self._inbound_nodes.append(node)
+        for tensor in tensors:
+            history_of(tensor).layer._outbound_nodes.append(node)  # type: ignore[union-attr]
         for i, result in enumerate(results):
             result._keras_history = History(self, len(self._inbound_nodes) - 1, i)
 
@@ -328,6 +336,15 @@ class Layer(base.Layer):
     @property
     def inbound_nodes(self) -> list[Node]:
         return self._inbound_nodes
+
+    @property
+    def outbound_nodes(self) -> list[Node]:
+        """The calls of layers that took this one's results. Setting it changes nothing but this list."""
+        return self._outbound_nodes
+
+    @outbound_nodes.setter
+    def outbound_nodes(self, nodes: list[Node]) -> None:
+        self._outbound_nodes = nodes
 
     @property
     def input(self) -> Any:

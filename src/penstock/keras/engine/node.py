@@ -30,6 +30,41 @@ class Node:
         return next(i for i, node in enumerate(self.layer._inbound_nodes) if node is self)
 
     @property
+    def inbound_layers(self) -> list[Any]:
+        """For each tensor the layer that it is from."""
+        return [tensor._keras_history.layer for tensor in self.tensors]
+
+    @property
+    def node_indices(self) -> list[int]:
+        """For each tensor the call of its layer that it is from."""
+        return [tensor._keras_history.node_index for tensor in self.tensors]
+
+    @property
+    def tensor_indices(self) -> list[int]:
+        """For each tensor which result of its call it is."""
+        return [tensor._keras_history.tensor_index for tensor in self.tensors]
+
+    @property
+    def outbound_layer(self) -> Any:
+        return self.layer
+
+    @property
+    def input_tensors(self) -> list[Any]:
+        return self.tensors
+
+    @property
+    def output_tensors(self) -> list[Any]:
+        return self.results
+
+    @property
+    def input_shapes(self) -> list[Any]:
+        return [tuple(tensor.shape.as_list()) for tensor in self.tensors]
+
+    @property
+    def output_shapes(self) -> list[Any]:
+        return [tuple(tensor.shape.as_list()) for tensor in self.results]
+
+    @property
     def inputs(self) -> Any:
         """What the layer was called with."""
         return self.pack(self.tensors)

@@ -15,7 +15,6 @@ _LATER: dict[str, Any] = {
     "lora_rank": None,
     "optional": False,
     "output_axes": None,
-    "output_padding": None,
     "quantization_config": None,
     "ragged": False,
     "registered_name": None,

@@ -77,7 +77,7 @@ class Lambda(Layer):
 
     def get_config(self) -> dict[str, Any]:
         known = _name_of(self.function)
-        name = _Named(self.name if known == "<lambda>" else known)
+        name = _Named(self.name if known == "<lambda>" else known)  # in files, functions without names need one
         name.function = self.function
         config = {"name": self.name, "trainable": self.trainable, "function": name, "function_type": "function"}
         if hasattr(self, "_batch_input_shape"):
@@ -85,7 +85,9 @@ class Lambda(Layer):
         if self._dtype is not None:
             config["dtype"] = self._dtype.name
         config["module"] = getattr(self.function, "__module__", None)
-        config |= {"output_shape": plain(self._output_shape), "output_shape_type": "raw", "output_shape_module": None}
+        config |= {"output_shape": _kept(self._output_shape), "output_shape_type": "raw", "output_shape_module": None}
+        if self.mask is not None:
+            config["mask"] = _kept(self.mask)
         return {**config, "arguments": self.arguments}
 
     @classmethod
@@ -103,11 +105,25 @@ class Lambda(Layer):
                 f"The Lambda layer {config.get('name')!r} calls a function that the file does not hold (code in files "
                 f"is never run): pass custom_objects={{{name!r}: the function}}."
             )
-        if config.get("output_shape_type", "raw") != "raw" or isinstance(config.get("output_shape"), str):
+        if config.pop("output_shape_type", "raw") != "raw":
             config.pop("output_shape", None)  # a function in a file, too
-        for key in ("output_shape_type", "module", "output_shape_module", "mask", "mask_type", "mask_module"):
+        for key in ("output_shape", "mask"):
+            if isinstance(config.get(key), str | bytes):
+                config[key] = getattr(config[key], "function", None)
+        if isinstance(config.get("mask"), list):
+            config.pop("mask")  # code
+        for key in ("module", "output_shape_module", "mask_type", "mask_module"):
             config.pop(key, None)
         return cls(found, **config)
+
+
+def _kept(value: Any) -> Any:
+    """A function by its name, as `_Named`; anything else as plain data."""
+    if not callable(value):
+        return plain(value)
+    name = _Named(_name_of(value))
+    name.function = value
+    return name
 
 
 def _name_of(function: Any) -> str:

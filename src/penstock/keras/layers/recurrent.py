@@ -206,6 +206,10 @@ class SimpleRNN(OfCell):
 
     kind = SimpleRNNCell
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.pop("implementation", None)  # Keras 2.0 took it; there is only one
+        super().__init__(*args, **kwargs)
+
 
 @export("keras.layers.GRU", "keras.layers.CuDNNGRU")
 class GRU(OfCell):
