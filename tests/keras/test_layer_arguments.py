@@ -124,3 +124,35 @@ def test_copies_of_lambda_layers_have_their_masks() -> None:
     mask = again(tf.constant([[1.0], [-1.0]]))._keras_mask
     np.testing.assert_array_equal(tf.keras.backend.eval(mask), [True, False])
     assert again.compute_output_shape((2, 1)) == (2, 1)
+
+
+def test_masks_go_through_layers_that_are_applied_to_each_step() -> None:
+    model = tf.keras.Sequential(
+        [
+            L.TimeDistributed(L.Embedding(5, 3, mask_zero=True), input_shape=(None, 2)),
+            L.TimeDistributed(L.SimpleRNN(2, return_sequences=True)),
+            L.TimeDistributed(L.LSTM(2)),
+            L.TimeDistributed(L.Dense(2)),
+        ]
+    )
+    words = np.array([[[1, 2], [3, 0], [0, 0]]])
+    masks = [layer.output._keras_mask for layer in model.layers]
+    found = tf.keras.backend.function([model.input], masks)([words])
+    for mask, wanted in zip(found, (words > 0, words > 0, (words > 0).any(-1), (words > 0).any(-1)), strict=True):
+        np.testing.assert_array_equal(mask, wanted)
+    shorter = tf.keras.Sequential([L.LSTM(2, input_shape=(None, 2))])
+    shorter.set_weights(model.layers[2].get_weights())
+    before = tf.keras.backend.function([model.input], [model.layers[1].output, model.layers[2].output])
+    steps, last = before([words])
+    np.testing.assert_allclose(last[0, 1], shorter.predict(steps[0, 1:2, :1])[0], rtol=1e-5)  # not of the second word
+
+
+def test_copies_of_models_have_layers_of_the_program() -> None:
+    class Doubling(L.Layer):
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            return 2 * inputs
+
+    assert L.TimeDistributed(Doubling()).compute_output_shape((2, 3, 4)).as_list() == [2, 3, 4]
+    x = tf.keras.Input((2,))
+    copy = tf.keras.models.clone_model(tf.keras.Model(x, tf.keras.Sequential([Doubling(input_shape=(2,))])(x)))
+    np.testing.assert_array_equal(copy.predict(np.ones((1, 2))), [[2, 2]])

@@ -33,12 +33,15 @@ class Layer:
     functions (`tf.layers.dense`) pass for a name.
     """
 
+    _built_when_it_can_be = False
+    """Whether `build` may leave the layer as it was, as that of a Sequential without layers."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A library's own `build`, called by a program or by another layer, is not called again, as in TensorFlow,
         where each says so itself; a program's says so by calling its superclass's."""
         super().__init_subclass__(**kwargs)
-        if "build" in vars(cls) and cls.__module__.startswith("penstock."):
-            cls.build = _saying_so(vars(cls)["build"])  # type: ignore[method-assign]
+        if "build" in vars(cls) and cls.__module__.startswith("penstock.") and not cls._built_when_it_can_be:
+            cls.build = _saying_so(vars(cls)["build"])  # type: ignore[method-assign, assignment]
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         self._reuse = kwargs.pop("_reuse", None)

@@ -21,7 +21,7 @@ from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, 
 from penstock.keras.engine.connect import connect
 from penstock.keras.engine.input_spec import check_inputs
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
-from penstock.keras.named import made
+from penstock.keras.named import CustomObjectScope, made
 from penstock.keras.nested import flat, leaves, one_or_list, structure_of, unique
 from penstock.layers import base
 from penstock.ops.basic import identity, placeholder
@@ -126,7 +126,9 @@ class Layer(base.Layer):
         with Graph().as_default():
             shapes = input_shape if listed else [input_shape]
             inputs = [placeholder(as_dtype(self._dtype or K.floatx()), TensorShape(shape)) for shape in shapes]
-            outputs = type(self).from_config(self.get_config())(inputs if listed else inputs[0])
+            with CustomObjectScope(classes_in(self)):
+                copy = type(self).from_config(self.get_config())
+            outputs = copy(inputs if listed else inputs[0])
         return one_or_list([output.shape for output in flat(outputs)])
 
     def compute_output_signature(self, input_signature: Any) -> Any:
@@ -390,6 +392,15 @@ class Layer(base.Layer):
 
     def get_output_shape_at(self, node_index: int) -> Any:
         return one_or_list([K.int_shape(x) for x in self._inbound_nodes[node_index].results])
+
+
+def classes_in(layer: Any) -> dict[str, Any]:
+    """The classes of the layers in `layer` by their names, for what its description does not say: a program's own."""
+    inside = layer.sublayers() if isinstance(layer, Layer) else []
+    own = {type(each).__name__: type(each) for each in inside if not type(each).__module__.startswith("penstock.")}
+    for each in inside:
+        own |= classes_in(each)
+    return own
 
 
 def _renewed(outputs: Any, inputs: list[Any]) -> Any:

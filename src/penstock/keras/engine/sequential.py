@@ -28,6 +28,8 @@ class Sequential(Model):
     It is built when its input is known: the first layer's `input_shape`, an `InputLayer`, or the first call or data.
     """
 
+    _built_when_it_can_be = True
+
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
         super().__init__(name=name)
         self._added: list[Any] = []

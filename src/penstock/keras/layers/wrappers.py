@@ -12,6 +12,7 @@ from penstock.keras.nested import flat, one_or_list
 from penstock.layers import base
 from penstock.ops.array import reshape, shape
 from penstock.ops.joining import concat
+from penstock.ops.reduce import reduce_any
 from penstock.ops.reversing import reverse
 
 
@@ -44,7 +45,10 @@ class TimeDistributed(Wrapper):
         steps = reshape(inputs, [-1, *inner[2:]])
         steps.set_shape([None, *sizes[2:]])
         takes = parameters_of(type(self.layer).call)
-        outputs = self.layer(steps, **({"training": training} if training is not None and "training" in takes else {}))
+        given = {"training": training} if training is not None and "training" in takes else {}
+        if mask is not None and "mask" in takes:
+            given["mask"] = _of_steps(mask)
+        outputs = self.layer(steps, **given)
         of_step = outputs.shape.as_list()[1:]
         dims_of_step = shape(outputs)
         result = reshape(
@@ -52,6 +56,27 @@ class TimeDistributed(Wrapper):
         )
         result.set_shape([sizes[0], sizes[1], *of_step])
         return result
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The inner layer's masks of the steps, [n, time, ...]; if it has none, which steps count at all."""
+        if inputs.shape.as_list()[0] is not None:
+            return mask
+        steps = _of_steps(inputs)
+        steps.set_shape([None, *inputs.shape.as_list()[2:]])
+        inner = self.layer.compute_mask(steps, None if mask is None else _of_steps(mask))
+        if inner is not None:
+            dims = shape(inputs)
+            found = reshape(inner, concat([dims[:2], shape(inner)[1:]], 0))
+            found.set_shape([None, inputs.shape.as_list()[1], *inner.shape.as_list()[1:]])
+            return found
+        while mask is not None and mask.shape.ndims > 2:
+            mask = reduce_any(mask, -1)
+        return mask
+
+
+def _of_steps(x: Any) -> Any:
+    """[n, time, ...] as [n * time, ...]."""
+    return reshape(x, concat([[-1], shape(x)[2:]], 0))
 
 
 @export("keras.layers.Bidirectional")

@@ -9,9 +9,10 @@ import yaml
 
 from penstock.export import export
 from penstock.keras.engine import archives, files
+from penstock.keras.engine.layer import classes_in
 from penstock.keras.engine.model import Model
 from penstock.keras.engine.topology import layer_from
-from penstock.keras.named import described
+from penstock.keras.named import CustomObjectScope, described
 from penstock.keras.nested import flat
 
 
@@ -51,7 +52,8 @@ def model_from_yaml(yaml_string: str, custom_objects: Any = None) -> Any:
 @export("keras.models.clone_model")
 def clone_model(model: Any, input_tensors: Any = None) -> Any:
     """A model with the same layers, and weights of its own."""
-    copy = type(model).from_config(model.get_config())
+    with CustomObjectScope(classes_in(model)):
+        copy = type(model).from_config(model.get_config())
     return copy if input_tensors is None else Model(flat(input_tensors), copy(input_tensors))
 
 
