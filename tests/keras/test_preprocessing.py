@@ -209,3 +209,19 @@ def test_windows_of_a_time_series_come_before_their_targets() -> None:
     np.testing.assert_array_equal(batches[2][1], [180])
     with pytest.raises(ValueError, match="disallowed"):
         P.sequence.TimeseriesGenerator(data, data, length=30)
+
+
+def test_programs_make_batches_of_the_numbers_of_samples() -> None:
+    class Squares(tf.keras.preprocessing.image.Iterator):
+        def _get_batches_of_transformed_samples(self, index_array: np.ndarray) -> np.ndarray:
+            return index_array**2
+
+    plain = Squares(5, 2, False, None)
+    assert [next(plain).tolist() for _ in range(4)] == [[0, 1], [4, 9], [16], [0, 1]]
+    assert len(plain) == 3 and plain[2].tolist() == [16]
+    with pytest.raises(ValueError, match="length 3"):
+        plain[3]
+    mixed = Squares(5, 2, True, 7)
+    order = [np.random.RandomState(7 + batches).permutation(5) for batches in (0, 3)]  # a seed for each batch
+    wanted = [order[0][:2], order[0][2:4], order[0][4:], order[1][:2]]
+    assert [next(mixed).tolist() for _ in range(4)] == [(rows**2).tolist() for rows in wanted]

@@ -1312,6 +1312,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.keras.preprocessing.image.files": "array_to_img img_to_array load_img save_img",
         "penstock.keras.preprocessing.image.generator": "ImageDataGenerator",
+        "penstock.keras.preprocessing.image.iterator": "Iterator",
     },
     "penstock.keras.preprocessing.sequence": {
         "penstock.keras.preprocessing.sequence.padding": "pad_sequences",

@@ -63,7 +63,9 @@ class TimeDistributed(Wrapper):
             return mask
         steps = _of_steps(inputs)
         steps.set_shape([None, *inputs.shape.as_list()[2:]])
-        inner = self.layer.compute_mask(steps, None if mask is None else _of_steps(mask))
+        inner = None
+        if isinstance(self.layer, Layer):  # not one of tf.layers
+            inner = self.layer.compute_mask(steps, None if mask is None else _of_steps(mask))
         if inner is not None:
             dims = shape(inputs)
             found = reshape(inner, concat([dims[:2], shape(inner)[1:]], 0))

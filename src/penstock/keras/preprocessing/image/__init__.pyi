@@ -15,9 +15,10 @@ from penstock.keras.preprocessing.image.files import img_to_array as img_to_arra
 from penstock.keras.preprocessing.image.files import load_img as load_img
 from penstock.keras.preprocessing.image.files import save_img as save_img
 from penstock.keras.preprocessing.image.generator import ImageDataGenerator as ImageDataGenerator
+from penstock.keras.preprocessing.image.iterator import Iterator as Iterator
 
 __all__ = [
     "apply_affine_transform", "apply_brightness_shift", "apply_channel_shift", "apply_transform", "flip_axis",
     "random_brightness", "random_channel_shift", "random_rotation", "random_shear", "random_shift", "random_zoom",
-    "array_to_img", "img_to_array", "load_img", "save_img", "ImageDataGenerator"
+    "array_to_img", "img_to_array", "load_img", "save_img", "ImageDataGenerator", "Iterator"
 ]
