@@ -55,6 +55,45 @@ CASES = {
         "task = gym.benchmark_spec('Atari40M').tasks[3]\nprint(task.env_id, task.max_timesteps)\n",
         "[-200.0] [200] 203\nPongNoFrameskip-v4 40000000\n",
     ),
+    "an environment of the program, registered with a limit": (
+        "import gym\nfrom gym.envs.registration import register\n"
+        "class Walk(gym.Env):\n    def __init__(self, n):\n        self.n = n\n"
+        "    def reset(self):\n        self.s = 0\n        return self.s\n"
+        "    def step(self, a):\n        self.s += a\n        return self.s, -1.0, self.s >= self.n, {}\n"
+        "register(id='Walk-v0', entry_point='__main__:Walk', kwargs={'n': 2}, timestep_limit=3)\n"
+        "env = gym.make('Walk-v0')\nenv.seed(1)\nprint(env.reset(), env.step(1), env.step(1), env.spec.id)\n"
+        "print(env.reset(), [env.step(0)[2] for _ in range(3)], env.unwrapped.n, env.s)\n",
+        "0 (1, -1.0, False, {}) (2, -1.0, True, {}) Walk-v0\n0 [False, False, True] 2 0\n",
+    ),
+    "an environment of the program, of today": (
+        "import gym\n"
+        "class Walk(gym.Env):\n    observation_space = action_space = gym.spaces.Discrete(3)\n"
+        "    def reset(self, seed=None, options=None):\n        return 0, {}\n"
+        "    def step(self, a):\n        return 1, -1.0, True, False, {}\n"
+        "gym.register(id='Walk-v0', entry_point='__main__:Walk')\nenv = gym.make('Walk-v0')\n"
+        "state, info = env.reset()\nstate, reward, terminated, truncated, info = env.step(0)\n"
+        "print(state, terminated)\n",
+        "1 True\n",
+    ),
+    "methods with an underscore, until Gym 0.9.6": (
+        "import gym\n"
+        "class Walk(gym.Env):\n    def _reset(self):\n        return 1\n"
+        "    def _step(self, a):\n        return 2, 0.0, True, {}\n"
+        "class Ten(gym.ObservationWrapper):\n    def _observation(self, s):\n        return 10 * s\n"
+        "class Twice(gym.Wrapper):\n    def _step(self, a):\n        self.env.step(a)\n"
+        "        return self.env.step(a)\nenv = Twice(Ten(Walk()))\nprint(env.reset(), env.step(0), env.seed(3))\n"
+        "print(len(Twice(gym.make('CartPole-v0')).reset()))\n",
+        "10 (20, 0.0, True, {}) []\n4\n",
+    ),
+    "environments that are tables, until Gym 0.21": (
+        "from gym.envs.toy_text import discrete\n"
+        "P = {s: {a: [(1.0, (s + a) % 3, float(a), s + a > 2)] for a in range(2)} for s in range(3)}\n"
+        "class Ring(discrete.DiscreteEnv):\n    def __init__(self):\n"
+        "        super(Ring, self).__init__(3, 2, P, [0.0, 0.0, 1.0])\n"
+        "env = Ring()\nprint(env.nS, env.reset(), env.step(0), env.step(1), env.lastaction, env.action_space.n)\n"
+        "print(discrete.categorical_sample([0.0, 1.0, 0.0], env.np_random))\n",
+        "3 2 (2, 0.0, False, {'prob': 1.0}) (0, 1.0, True, {'prob': 1.0}) 1 2\n1\n",
+    ),
     "the level of its log": ("import gym\nprint(gym.logger.MIN_LEVEL)\n", "30\n"),
     "a program of today": (
         "import gymnasium as gym\nenv = gym.make('CartPole-v1')\nstate, info = env.reset(seed=1)\n"

@@ -16,6 +16,7 @@ from functools import cache, partial
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
+from penstock.programs.removed import gym_own
 from penstock.programs.removed.giving import ModuleOf, give
 from penstock.programs.removed.gym_monitor import benchmark_spec, monitor
 from penstock.programs.removed.gym_wrappers import wrappers_of
@@ -176,10 +177,17 @@ def patch(gym: Any) -> None:
         return
     _pass_attributes(gym)
     made = gym.make
+    gym_own.take_underscores(gym.Env)
+    if not hasattr(gym.Env, "seed"):
+        gym.Env.seed = gym_own.seed
     wrappers = wrappers_of(gym)
     then = _outermost(wrappers["Wrapper"])
+    own = gym_own.Own(gym, wrappers["Wrapper"])
+    registered = {"register": own.register, "registry": gym_own.registry_of(gym)}
 
     def make(id: Any, *args: Any, **options: Any) -> Any:
+        if (env := own.made(id, options)) is not None:
+            return env
         if "render_mode" in options:
             return made(id, *args, **options)
         REPORT.note(_NOTE)
@@ -193,10 +201,19 @@ def patch(gym: Any) -> None:
     EnvSpec: Any = gym.envs.registration.EnvSpec
     EnvSpec.timestep_limit = property(lambda self: self.max_episode_steps)
     recorder = monitor(wrappers["Wrapper"])
+    for module in (gym.envs, gym.envs.registration):
+        vars(module).update(registered)
     envs = _seen_as("gym.envs", gym.envs, make=make)
     gone = dict.fromkeys(("undo_logger_setup", "upload"), lambda: _ignored)
     now = _seen_as(
-        "gym", gym, make=make, spec=spec, envs=envs, core=_seen_as("gym.core", gym.core, **wrappers), **wrappers
+        "gym",
+        gym,
+        make=make,
+        spec=spec,
+        envs=envs,
+        register=own.register,
+        core=_seen_as("gym.core", gym.core, **wrappers),
+        **wrappers,
     )
     now.wrappers = _seen_as("gym.wrappers", gym.wrappers)
     now.logger = _seen_as(
@@ -228,4 +245,9 @@ class _Gymnasium(ModuleOf):
 
 
 PATCHES: dict[str, Callable[[Any], None]] = {"gym": patch}
-MODULES: dict[str, ModuleOf] = {"gym": _Gymnasium(None)}
+MODULES: dict[str, ModuleOf] = {
+    "gym": _Gymnasium(None),
+    "gym.envs.toy_text.discrete": ModuleOf(
+        None, {"DiscreteEnv": gym_own.discrete_env, "categorical_sample": lambda: gym_own.categorical_sample}
+    ),
+}
