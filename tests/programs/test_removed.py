@@ -174,6 +174,11 @@ CASES = {
         "cv.CV_CAP_PROP_FPS)\n",
         "True\nTrue True 5\n",
     ),
+    "densities of matplotlib": (
+        "from matplotlib import mlab\n"
+        "print('%.6f' % mlab.bivariate_normal(1.0, 0.5, 2.0, 1.0, sigmaxy=0.5), mlab.normpdf(0, 0, 1).round(6))\n",
+        "0.067289 0.398942\n",
+    ),
     "settings of matplotlib": (
         "import matplotlib as mpl, matplotlib.pyplot as plt\n"
         "mpl.rcParams.update({'pgf.preamble': ['a', 'b'], 'text.latex.unicode': True, 'font.size': 8})\n"
