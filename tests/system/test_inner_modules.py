@@ -379,3 +379,16 @@ with tf.Session() as session:
 def test_what_tensorflow_had_as_models_works(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(MODELS)
     subprocess.run([sys.executable, "-m", "penstock", "program.py"], cwd=tmp_path, check=True, timeout=300)
+
+
+def test_metrics_of_programs_take_the_streaming_confusion_matrix() -> None:
+    """Values of TensorFlow 1.15."""
+    from penstock.python.ops.metrics_impl import _streaming_confusion_matrix
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        labels, predictions = tf.constant([[0, 1], [2, 2]]), tf.constant([[0, 2], [2, 1]])
+        total, update = _streaming_confusion_matrix(labels, predictions, 3, tf.constant([[1.0, 2.0], [0.5, 1.0]]))
+        session.run(tf.local_variables_initializer())
+        session.run(update)
+        assert session.run(update).tolist() == [[2, 0, 0], [0, 0, 4], [0, 2, 1]]
+        assert session.run(total).dtype == "float64"

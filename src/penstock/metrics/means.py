@@ -213,6 +213,20 @@ def _flat(x: Tensor) -> Tensor:
     return x if x.shape.ndims == 1 else get_op("Reshape")(x, [-1])
 
 
+def streaming_confusion_matrix(labels: Any, predictions: Any, num_classes: Any, weights: Any = None) -> tuple[Any, Any]:
+    """The confusion matrix [num_classes, num_classes] so far, the float64 variable `total_confusion_matrix`, and what
+    adds a batch to it. Programs take it from `tensorflow.python.ops.metrics_impl` for metrics of their own.
+
+    labels, predictions: classes, of any shape; weights: a scalar, or of that shape.
+    """
+    total = metric_variable([num_classes, num_classes], float64, name="total_confusion_matrix")
+    predictions, labels = _flat(cast(predictions, int64)), _flat(cast(labels, int64))
+    if weights is not None:
+        weights = _flat(convert_to_tensor(weights))
+    batch = confusion_matrix(labels, predictions, num_classes, dtype=float64, weights=weights)
+    return total, assign_add(total, batch)
+
+
 @export("metrics.mean_iou")
 def mean_iou(
     labels: Any,
@@ -231,12 +245,7 @@ def mean_iou(
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         predictions.shape.assert_is_compatible_with(labels.shape)
-        total = metric_variable([num_classes, num_classes], float64, name="total_confusion_matrix")
-        predictions, labels = _flat(cast(predictions, int64)), _flat(cast(labels, int64))
-        if weights is not None:
-            weights = _flat(convert_to_tensor(weights))
-        batch = confusion_matrix(labels, predictions, num_classes, dtype=float64, weights=weights)
-        update = assign_add(total, batch)
+        total, update = streaming_confusion_matrix(labels, predictions, num_classes, weights)
         row_sums, column_sums = cast(reduce_sum(total, 0), float32), cast(reduce_sum(total, 1), float32)
         hits = cast(get_op("DiagPart")(total), float32)
         union = row_sums + column_sums - hits
