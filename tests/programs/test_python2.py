@@ -183,6 +183,31 @@ def test_text_that_takes_the_bytes_of_files_for_text_is_python_2(uses: str, tmp_
     assert output_of(tmp_path, uses + "print(n / 2)\n") == "3\n"
 
 
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "import random\nitems = range(3)\nrandom.shuffle(items)\nn = len(items)\n",
+        "import numpy as np\ndef f():\n    order = range(3)\n    np.random.shuffle(order)\n    return order\n"
+        "n = len(f())\n",
+        "n = len([0] + range(2))\n",
+        "items = range(2)\nitems.append(7)\nn = len(items)\n",
+        "items = range(3)\nitems[0] = 7\nn = len(items)\n",
+    ],
+)
+def test_text_that_changes_ranges_is_python_2(uses: str, tmp_path: Path) -> None:
+    assert output_of(tmp_path, uses + "print(n / 2)\n") == "1\n"
+
+
+def test_temporary_files_of_python_2_take_text_and_bytes_and_give_text(tmp_path: Path) -> None:
+    text = (
+        "import tempfile\nf = tempfile.TemporaryFile(prefix='x', dir='.')\nprint >> f, 'a b'\nf.write(b'c\\n')\n"
+        "f.seek(0)\nprint [line.split(' ') for line in f]\n"
+        "with tempfile.NamedTemporaryFile('wb', suffix='.txt') as g:\n    g.write('d')\n    g.flush()\n"
+        "    print open(g.name).read()\n"
+    )
+    assert output_of(tmp_path, text) == "[['a', 'b\\n'], ['c\\n']]\nd\n"
+
+
 def test_text_that_prints_to_files_is_python_2(tmp_path: Path) -> None:
     """Python 3 takes `print >> file, text` for a tuple that begins with a shift."""
     text = "f = open('f', 'w')\nprint >> f, 'a', 'b',\nprint >>f, 7 / 2\nf.close()\nprint(open('f').read())\n"

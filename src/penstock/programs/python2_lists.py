@@ -1,4 +1,5 @@
-"""Where a text that Python 3 parses, too, takes the results of map, filter and zip for lists, which Python 2 gave."""
+"""Where a text that Python 3 parses, too, takes the results of map, filter, zip and range for lists, which Python 2
+gave."""
 
 from __future__ import annotations
 
@@ -6,15 +7,18 @@ import ast
 from collections.abc import Callable, Iterator
 
 LAZY = frozenset({"filter", "map", "zip"})
+_COUNTS = frozenset({"range"})
+_CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "reverse", "sort"})
+"""Methods of lists that those of `range` lack."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def takes_for_lists(tree: ast.Module, bound: set[str]) -> int | None:
-    """The line that indexes such a result or asks for its length, if one does, at once or by a name that has no other
-    value: Python 3 would end there. bound: names that the text gives values itself."""
-    functions = LAZY - bound
-    return next((line for scope in scopes_of(tree) for line in _lines(scope, functions)), None)
+    """The line that indexes such a result or asks for its length, or changes one of `range`, if one does, at once or by
+    a name that has no other value: Python 3 would end there. bound: names that the text gives values itself."""
+    kinds = ((LAZY - bound, _taken), (_COUNTS - bound, _changed))
+    return next((line for scope in scopes_of(tree) for kind in kinds for line in _lines(scope, *kind)), None)
 
 
 def scopes_of(tree: ast.Module) -> list[ast.AST]:
@@ -22,11 +26,11 @@ def scopes_of(tree: ast.Module) -> list[ast.AST]:
     return [tree, *(node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS))]
 
 
-def _lines(scope: ast.AST, functions: frozenset[str]) -> Iterator[int]:
+def _lines(scope: ast.AST, functions: frozenset[str], taken_by: Callable[[ast.AST], list[ast.expr]]) -> Iterator[int]:
     nodes = list(own_nodes(scope))
     lazy = values_of_names(nodes, lambda value: _is_lazy(value, functions))
     for node in nodes:
-        for taken in _taken(node):
+        for taken in taken_by(node):
             if _is_lazy(taken, functions) or (isinstance(taken, ast.Name) and taken.id in lazy):
                 yield taken.lineno
 
@@ -55,6 +59,20 @@ def _taken(node: ast.AST) -> list[ast.expr]:
         return [node.value]
     is_len = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
     return node.args[:1] if is_len and isinstance(node, ast.Call) else []
+
+
+def _changed(node: ast.AST) -> list[ast.expr]:
+    """What a node changes, shuffles or joins as a list."""
+    match node:
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+            return [value]
+        case ast.Call(func=ast.Attribute(attr="shuffle"), args=[value, *_]):
+            return [value]
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _CHANGES:
+            return [value]
+        case ast.BinOp(left=ast.List() | ast.Call() as left, op=ast.Add(), right=ast.List() | ast.Call() as right):
+            return [left, right] if isinstance(left, ast.List) or isinstance(right, ast.List) else []
+    return []
 
 
 def _is_lazy(node: ast.expr, functions: frozenset[str]) -> bool:

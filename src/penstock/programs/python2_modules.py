@@ -33,6 +33,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "hashlib": ("hashlib",),
     "httplib": ("http.client",),
     "pickle": ("pickle",),
+    "tempfile": ("tempfile",),
     "thread": ("_thread",),
     "tkFileDialog": ("tkinter.filedialog",),
     "tkMessageBox": ("tkinter.messagebox",),
@@ -114,6 +115,17 @@ def _hash_new(name: str, data: Any = b"") -> Hash:
     return Hash(new_hash(name), data)
 
 
+def _temporary(kind: str, mode: str = "w+b", bufsize: int = -1, *args: Any, **options: Any) -> Any:
+    """A temporary file, in which text and bytes are written, and read as text."""
+    import tempfile
+
+    how = {"encoding": "utf-8", "errors": "surrogateescape", **options}
+    file = getattr(tempfile, kind)(mode.replace("b", ""), bufsize, *args, **how)
+    written = file.write
+    file.write = lambda data: written(data if isinstance(data, str) else bytes(data).decode("utf-8", "surrogateescape"))
+    return file
+
+
 _PICKLE = {"load": pickle_load, "loads": pickle_loads, "dump": pickle_dump}
 EXTRA: dict[str, dict[str, Any]] = {
     "StringIO": {"StringIO": StringIO},
@@ -121,6 +133,7 @@ EXTRA: dict[str, dict[str, Any]] = {
     "cPickle": _PICKLE,
     "pickle": _PICKLE,
     "hashlib": {"new": _hash_new, **{name: partial(_hash_new, name) for name in algorithms_guaranteed}},
+    "tempfile": {name: partial(_temporary, name) for name in ("NamedTemporaryFile", "TemporaryFile")},
     "UserDict": {"IterableUserDict": dict, "DictMixin": object},
 }
 
