@@ -16,7 +16,7 @@ GONE_OPTIONS = frozenset({"local_only", "tags", "trials"})
 """Options of `register` that Gym has dropped."""
 
 
-def take_underscores(env: type) -> None:
+def take_underscores(env: Any) -> None:
     """Classes made from `env` have a method `step` where they define `_step`, and so on."""
 
     def __init_subclass__(cls: type, **options: Any) -> None:
@@ -25,7 +25,7 @@ def take_underscores(env: type) -> None:
             if f"_{name}" in vars(cls) and name not in vars(cls):
                 setattr(cls, name, _calling(vars(cls)[f"_{name}"]))
 
-    env.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment, method-assign]
+    env.__init_subclass__ = classmethod(__init_subclass__)
 
 
 def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,7 +47,7 @@ def seed(self: Any, seed: int | None = None) -> list[int]:
 def registry_of(gym: Any) -> Any:
     """Gym's dict of specifications, with the methods that it had as an object."""
 
-    class Registry(dict):  # type: ignore[type-arg]
+    class Registry(dict):
         @property
         def env_specs(self) -> Any:
             return self
@@ -152,7 +152,9 @@ def discrete_env() -> type:
     import gym
     import numpy as np
 
-    class DiscreteEnv(gym.Env):
+    base: Any = gym.Env
+
+    class DiscreteEnv(base):
         """nS states and nA actions. P[state][action] is a list of (probability, next state, reward, done); isd: the
         probabilities of the first state."""
 
