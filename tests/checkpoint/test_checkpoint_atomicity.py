@@ -32,8 +32,9 @@ from penstock.checkpoint.writer import Format, write_checkpoint
 
 ACTIONS = ("open", "write", "fsync", "replace", "link", "unlink", "listdir", "preadv")
 
-FORMATS: tuple[Format, ...] = get_args(Format)
-CHANGES = list(itertools.product(FORMATS, FORMATS))
+FORMATS: tuple[Format, ...] = ("penstock", "tensorflow")
+"""Those with an index, of which several processes may write one checkpoint."""
+CHANGES = list(itertools.product(get_args(Format), get_args(Format)))
 """From the format of the checkpoint that is there to that of the next one."""
 
 
@@ -162,6 +163,7 @@ FILES = {
         "m.index",
     ],
     "tensorflow": ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"],
+    "tensorflow-v1": ["m"],
 }
 ONE_CHECKPOINT = FILES["penstock"]
 
@@ -228,7 +230,7 @@ def test_a_writer_that_dies_at_any_action_leaves_the_old_checkpoint_or_the_new_o
         assert shape_of(directory) == FILES[new]  # leftovers of the dead writer are gone
         if not died:
             break
-    assert len(seen) > 20
+    assert len(seen) > (10 if new == "tensorflow-v1" else 20)  # that is a single file
     assert seen == sorted(seen)
     assert set(seen) == {1, 2}
 

@@ -22,6 +22,7 @@ from penstock.checkpoint.slice_keys import WHOLE_EXTENT, slice_key
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.snappy import decompress
 from penstock.checkpoint.sorted_table import Table, dump_table
+from penstock.checkpoint.storage import locate
 from penstock.checkpoint.writer import write_checkpoint
 
 
@@ -116,6 +117,28 @@ def test_what_is_written_has_the_bytes_of_tensorflows_data(tmp_path: Path, name:
         assert (entry.dtype, entry.shape) == (other.dtype, other.shape)
         described = [{(p.start, p.shape, p.nbytes, p.crc) for p in e.pieces} for e in (entry, other)]
         assert described[0] == described[1]
+
+
+@pytest.mark.parametrize("path", sorted(RECORD.glob("*/v1")), ids=lambda path: path.parent.name)
+def test_what_is_written_in_the_first_format_has_tensorflows_messages(tmp_path: Path, path: Path) -> None:
+    theirs = first_format.open_first_format(*locate(path))
+    assert theirs is not None
+    with CheckpointReader(path) as reader:
+        tensors: dict[str, Any] = reader.read(theirs.tensors)
+        for key, entry in theirs.tensors.items():
+            if len(entry.pieces) > 1:
+                parts = tuple(Slice(p.start, reader.get_slice(key, p.start, p.shape)) for p in entry.pieces)
+                tensors[key] = SlicedTensor(entry.shape, parts)
+    write_checkpoint(tmp_path / "m", {"w": np.zeros(3)})
+    write_checkpoint(tmp_path / "m", {"w": np.zeros(3)}, format="tensorflow")
+    write_checkpoint(tmp_path / "m", tensors, format="tensorflow-v1")
+    assert [file.name for file in tmp_path.iterdir()] == ["m"]  # the others are replaced
+    assert _items(tmp_path / "m") == _items(path)
+
+
+def _items(path: Path) -> list[tuple[bytes, bytes]]:
+    data = path.read_bytes()
+    return list(Table(lambda offset, size: data[offset : offset + size], len(data)))
 
 
 def test_a_bundle_that_replaces_one_has_the_usual_names_and_other_formats_leave_nothing(tmp_path: Path) -> None:
@@ -274,7 +297,7 @@ def test_keys_of_parts_are_those_of_tensorflow() -> None:
 
 
 def test_numbers_of_the_first_format_that_are_too_wide_are_cut_as_in_tensorflow() -> None:
-    message = first_format._SavedTensorSlices()
+    message = first_format.SavedTensorSlices()
     message.data.data.half_val.append(0x10000 | 0x3C00)
     assert first_format._value(message.data.data, "float16", (1,)).tolist() == [1.0]
 

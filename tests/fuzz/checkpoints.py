@@ -46,7 +46,7 @@ def _change_table(rng: random.Random, path: Path) -> None:
     items = dict(Table(lambda offset, size: data[offset : offset + size], len(data)))
     key = rng.choice(sorted(items))
     if path.suffix != ".index":
-        message = first_format._SavedTensorSlices
+        message = first_format.SavedTensorSlices
     else:
         message = bundle._Entry if key else bundle._Header
     if rng.random() < 0.15:

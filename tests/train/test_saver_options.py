@@ -97,16 +97,31 @@ def test_a_sharded_save_has_a_node_for_each_device_and_leaves_one_checkpoint(tmp
         assert [session.run(v).tolist() for v in tf.global_variables()] == [[1.0, 2.0], [3.0], 4]
 
 
-def test_checkpoints_of_the_first_format_are_not_written_but_restored(tmp_path: Path, session: tf.Session) -> None:
-    w = tf.Variable(1.0, name="w")
+def test_checkpoints_of_the_first_format_are_one_file_and_are_restored_kept_and_deleted_as_others(
+    tmp_path: Path, session: tf.Session
+) -> None:
+    w, s = tf.Variable(1.0, name="w"), tf.Variable([b"a", b""], name="s")
+    h = tf.get_variable("h", [3], tf.float16, tf.ones_initializer(), partitioner=tf.fixed_size_partitioner(2))
     initialised(session)
-    prefix = tf.train.Saver().save(session, str(tmp_path / "m"))
-    saver = tf.train.Saver(write_version=tf.train.SaverDef.V1)
-    with pytest.raises(tf.errors.UnimplementedError, match="can be read, but not written"):
-        saver.save(session, str(tmp_path / "old"))
-    session.run(w.assign(2.0))
-    saver.restore(session, prefix)
-    assert session.run(w) == 1.0
+    saver = tf.train.Saver(write_version=tf.train.SaverDef.V1, max_to_keep=1)
+    assert saver.saver_def.version == tf.train.SaverDef.V1
+    for step in (1, 2):
+        prefix = saver.save(session, str(tmp_path / "m"), global_step=step)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "m-2", "m-2.meta"]
+    session.run([w.assign(2.0), s.assign([b"", b"b"]), *(part.assign(part * 0) for part in h)])
+    tf.train.Saver().restore(session, tf.train.latest_checkpoint(str(tmp_path)))
+    assert session.run(w) == 1.0 and session.run(s).tolist() == [b"a", b""]
+    assert session.run(tf.convert_to_tensor(h)).tolist() == [1.0, 1.0, 1.0]
+    with tf.Graph().as_default(), tf.Session() as other:
+        again = tf.train.import_meta_graph(f"{prefix}.meta")
+        again.restore(other, prefix)
+        again.save(other, str(tmp_path / "again"), write_meta_graph=False)
+    assert sorted(tf.train.list_variables(tmp_path / "again")) == [("h", [3]), ("s", [2]), ("w", [])]
+    assert (tmp_path / "again").is_file()
+
+
+def test_a_format_that_is_none_is_refused() -> None:
+    tf.Variable(1.0)
     with pytest.raises(ValueError, match="'parquet' is no format"):
         tf.train.Saver(write_version="parquet")
 

@@ -32,7 +32,7 @@ def known_format(name: str) -> Format:
     for known in _FORMATS:
         if name == known:
             return known
-    raise ValueError(f"{name!r} is no format of checkpoints; there are {' and '.join(map(repr, _FORMATS))}")
+    raise ValueError(f"{name!r} is no format of checkpoints; there are {', '.join(map(repr, _FORMATS))}")
 
 
 # --- what savers tell save nodes --------------------------------------------------------------------------

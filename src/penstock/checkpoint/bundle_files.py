@@ -17,8 +17,8 @@ from contextlib import suppress
 
 from penstock import errors
 from penstock.checkpoint.bundle import bundle_suffix, dump_bundle, file_count
-from penstock.checkpoint.index import DataFile, Index
-from penstock.checkpoint.replace import MAX_TARGET_BYTES, Replacement
+from penstock.checkpoint.index import DataFile, Index, data_names
+from penstock.checkpoint.replace import MAX_TARGET_BYTES, Replacement, remove_leftovers
 from penstock.checkpoint.storage import Storage
 
 
@@ -59,6 +59,16 @@ def remove_unnamed(storage: Storage, directory: str, base: str) -> None:
     if any(names.fullmatch(name) for name in storage.names(directory)):
         with storage.locked(directory):
             _remove_unnamed(storage, directory, base)
+
+
+def remove_indexed(storage: Storage, path: str) -> None:
+    """Remove the checkpoint `path`, if an index names its files. The index is first: no half of one is left."""
+    directory, base = storage.split(path)
+    storage.remove(path + ".index")
+    for name in storage.names(directory):
+        if bundle_data_names(base).fullmatch(name):
+            storage.remove(storage.join(directory, name))
+    remove_leftovers(storage, path + ".index", data_names(base))
 
 
 def _remove_unnamed(storage: Storage, directory: str, base: str) -> None:

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from penstock.checkpoint.background import settle
-from penstock.checkpoint.bundle_files import bundle_data_names
-from penstock.checkpoint.first_format import first_format_files, is_table
-from penstock.checkpoint.index import data_names
+from penstock.checkpoint.bundle_files import remove_indexed
+from penstock.checkpoint.first_format import first_format_files, remove_first_format
 from penstock.checkpoint.reader import CheckpointReader
-from penstock.checkpoint.replace import remove_leftovers
 from penstock.checkpoint.storage import Path, locate, typed
 from penstock.export import export
 
@@ -32,21 +30,12 @@ def delete_checkpoint(prefix: Path) -> None:
     The index is deleted first: an interrupted deletion leaves no checkpoint rather than half of one.
     """
     storage, path = locate(prefix)
-    directory, base = storage.split(path)
     with typed(f"cannot delete checkpoint {os.fspath(prefix)}"):
-        storage.remove(path + ".index")
         try:
-            names = storage.names(directory)
-        except FileNotFoundError:
+            remove_indexed(storage, path)
+        except FileNotFoundError:  # there is no such directory
             return
-        tensorflow_data = bundle_data_names(base)
-        for name in names:
-            if tensorflow_data.fullmatch(name):
-                storage.remove(storage.join(directory, name))
-        remove_leftovers(storage, storage.join(directory, base + ".index"), data_names(base))
-        for file in first_format_files(storage, path):
-            if is_table(storage, file):
-                storage.remove(file)
+        remove_first_format(storage, path)
 
 
 def list_variables(prefix: Path) -> list[tuple[str, list[int]]]:

@@ -26,7 +26,7 @@ from penstock.checkpoint.tensorflow_types import type_name
 from penstock.checkpoint.values import FIXED_TYPES, STRING, Array
 from penstock.tensor.messages import add_message, message_classes, new_file
 
-_VERSION = 1
+VERSION = 1
 _PART = re.compile(r"(.*)\.(?:index|meta|data-.*)")
 
 _FILE = new_file("penstock/saved_tensor_slice.proto", "tensorflow")
@@ -52,10 +52,10 @@ add_message(_FILE, "SavedSliceMeta", "string name", "TensorShape shape", "int32 
 add_message(_FILE, "SavedTensorSliceMeta", "repeated SavedSliceMeta tensor", "Version versions")
 add_message(_FILE, "SavedSlice", "string name", "TensorSlice slice", "TensorValue data")
 add_message(_FILE, "SavedTensorSlices", "SavedTensorSliceMeta meta", "SavedSlice data")
-_SavedTensorSlices: Any = message_classes(_FILE)["tensorflow.SavedTensorSlices"]
+SavedTensorSlices: Any = message_classes(_FILE)["tensorflow.SavedTensorSlices"]
 
 _INTS = ("int8", "int16", "int32", "uint8", "uint16", "qint8", "qint16", "qint32", "quint8", "quint16")
-_FIELDS = dict.fromkeys(_INTS, "int_val") | {
+FIELDS = dict.fromkeys(_INTS, "int_val") | {
     "float32": "float_val",
     "float64": "double_val",
     "complex64": "scomplex_val",
@@ -97,7 +97,7 @@ class FirstFormat:
                 message = self._tables[piece.file].get(self._keys[name, piece])
             if message is None:
                 raise ValueError("it is listed, but not there")
-            return _value(_SavedTensorSlices.FromString(message).data.data, entry.dtype, piece.shape)
+            return _value(SavedTensorSlices.FromString(message).data.data, entry.dtype, piece.shape)
         except (ValueError, DecodeError) as error:
             raise errors.DataLossError(None, None, f"{path}: tensor {name!r} is corrupt: {error}") from error
 
@@ -114,12 +114,12 @@ class FirstFormat:
         name = ""
         try:
             self._tables.append(Table(read, file.size))
-            listed = _SavedTensorSlices.FromString(self._tables[-1].get(b"") or b"")
+            listed = SavedTensorSlices.FromString(self._tables[-1].get(b"") or b"")
             if not listed.HasField("meta"):
                 raise ValueError("it lists no tensors")
             meta = listed.meta
-            if meta.versions.min_consumer > _VERSION or _VERSION in meta.versions.bad_consumers:
-                message = f"{path} is for readers of version {meta.versions.min_consumer}; this is one of {_VERSION}"
+            if meta.versions.min_consumer > VERSION or VERSION in meta.versions.bad_consumers:
+                message = f"{path} is for readers of version {meta.versions.min_consumer}; this is one of {VERSION}"
                 raise errors.UnimplementedError(None, None, message)
             for tensor in meta.tensor:
                 name, shape, pieces = tensor.name, shape_of(tensor.shape), []
@@ -162,6 +162,13 @@ def first_format_files(storage: Storage, path: str) -> list[str]:
     return []
 
 
+def remove_first_format(storage: Storage, path: str) -> None:
+    """Remove the files of a checkpoint of this name or pattern; what is no table is not one of them."""
+    for file in first_format_files(storage, path):
+        if is_table(storage, file):
+            storage.remove(file)
+
+
 def is_table(storage: Storage, path: str) -> bool:
     """Whether a file ends as tables do."""
     file = storage.open(path)
@@ -184,11 +191,11 @@ def _value(message: Any, dtype: str, shape: tuple[int, ...]) -> Array:
         return out.reshape(shape)
     numpy = FIXED_TYPES[dtype].numpy
     plain = np.dtype(numpy[0]) if numpy.names else numpy  # of quantised numbers
-    given = message.tensor_content or getattr(message, _FIELDS[dtype])
+    given = message.tensor_content or getattr(message, FIELDS[dtype])
     if isinstance(given, bytes):
         out = np.frombuffer(bytearray(given), plain)
     else:
-        bits = np.dtype(np.uint16) if _FIELDS[dtype] == "half_val" else plain
+        bits = np.dtype(np.uint16) if FIELDS[dtype] == "half_val" else plain
         out = np.fromiter(given, np.int64, len(given)).astype(bits).view(plain)
     if len(out) != count:
         raise ValueError(f"{len(out)} elements for shape {list(shape)}")

@@ -95,4 +95,8 @@ def _crc32c(crc: int, chunk: memoryview) -> int:
 PENSTOCK = Layout(_crc32c, lambda count: 8 * (count + 1), _offsets_first, _by_offsets)
 PENSTOCK_1 = replace(PENSTOCK, checksum=lambda crc, chunk: zlib.crc32(chunk, crc))
 """The first version's, with a checksum that takes twice as long."""
+FIRST = replace(
+    PENSTOCK, encode_strings=lambda items: (b"".join(b"\x42" + varint(len(item)) + item for item in items), None)
+)
+"""TensorFlow's first format, which has no data files: strings are encoded as the field string_val of its message."""
 TENSORFLOW = Layout(_crc32c, lambda count: count + 4, _lengths_first, _by_lengths)

@@ -10,8 +10,10 @@ from typing import Literal, get_args
 
 from penstock import errors
 from penstock.checkpoint.bundle_files import publish_bundle, remove_unnamed
+from penstock.checkpoint.first_format import remove_first_format
+from penstock.checkpoint.first_format_writing import write_first_format
 from penstock.checkpoint.index import DataFile, Entry, Index, Piece, data_names, data_suffix, dump_index
-from penstock.checkpoint.layouts import PENSTOCK, TENSORFLOW, Layout
+from penstock.checkpoint.layouts import FIRST, PENSTOCK, TENSORFLOW, Layout
 from penstock.checkpoint.parts import Part, Shapes, Tensors, parts_of, shards_of, write_parts
 from penstock.checkpoint.replace import MAX_TARGET_BYTES, Replacement, temporary_data
 from penstock.checkpoint.storage import Path, Storage, locate, typed
@@ -19,8 +21,8 @@ from penstock.checkpoint.write_progress import write_progress
 
 MAX_SHARD_BYTES = 2 << 30
 
-Format = Literal["penstock", "tensorflow"]
-LAYOUTS: dict[Format, Layout] = {"penstock": PENSTOCK, "tensorflow": TENSORFLOW}
+Format = Literal["penstock", "tensorflow", "tensorflow-v1"]
+LAYOUTS: dict[Format, Layout] = {"penstock": PENSTOCK, "tensorflow": TENSORFLOW, "tensorflow-v1": FIRST}
 
 
 def write_checkpoint(
@@ -36,7 +38,8 @@ def write_checkpoint(
 
     A reader finds either the complete old checkpoint or the complete new one, whenever the writer dies; once this
     returns, the new one survives a power cut (as far as the file system does). On failure nothing is left behind. Data
-    files hold up to `max_shard_bytes`, or one larger tensor; by default TensorFlow's format has one file. `partly`:
+    files hold up to `max_shard_bytes`, or one larger tensor; by default TensorFlow's format has one file
+    (its first format always has). `partly`:
     slices need not cover their tensors, since other checkpoints, to be merged with this one, have the others.
     `changing`: other threads may write to the values meanwhile.
 
@@ -49,12 +52,16 @@ def write_checkpoint(
         raise errors.InvalidArgumentError(None, None, f"{format!r} is no checkpoint format: {get_args(Format)}")
     layout, bundle = LAYOUTS[format], format == "tensorflow"
     parts, shapes = parts_of(tensors, layout, partly=partly)
+    total = sum(part.value.nbytes for part in parts)
+    if layout is FIRST:
+        with write_progress(os.fspath(prefix), total) as advance:
+            write_first_format(prefix, parts, shapes, advance)
+        return
     shards = shards_of(parts, max_shard_bytes or (None if bundle else MAX_SHARD_BYTES))
     if bundle:
         shards = shards or [[]]
     pieces: dict[str, list[Piece]] = {name: [] for name in shapes}
     files: list[DataFile] = []
-    total = sum(part.value.nbytes for part in parts)
     with replacing(prefix) as (storage, path, replacement), write_progress(os.fspath(prefix), total) as advance:
         for number, shard in enumerate(shards):
             suffix = new_suffix(layout, number, len(shards), replacement.token)
@@ -77,6 +84,8 @@ def replacing(prefix: Path) -> Iterator[tuple[Storage, str, Replacement]]:
 
     def clean() -> None:
         remove_unnamed(storage, directory, base)
+        if storage.exists(path):
+            remove_first_format(storage, path)
 
     with (
         typed(f"cannot save checkpoint {os.fspath(prefix)}"),

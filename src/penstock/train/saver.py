@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
-from penstock import errors
 from penstock.checkpoint.background import Format, announced, default_format, finish, known_format, settle, start, turn
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.replace import write_whole
@@ -70,7 +69,8 @@ class Saver:
     checkpoints relative to itself. filename: the default of the filename node. sharded: a Save node on each device that
     has variables, then one that merges what they wrote. restore_sequentially: assign one variable after the other.
     write_version: "penstock" or "tensorflow", the format of the files (`SaverDef.V2`, TensorFlow's default, stands for
-    Penstock's own, or for what the environment variable PENSTOCK_CHECKPOINT_FORMAT says); all formats can be restored.
+    Penstock's own, or for what the environment variable PENSTOCK_CHECKPOINT_FORMAT says), or TensorFlow's first format,
+    "tensorflow-v1" (`SaverDef.V1`), with one file, of the name that `save` is given; all formats can be restored.
     background: what `save` does unless it is told.
 
     Raises ValueError without variables, or for two with the same name, TypeError for what is not a variable.
@@ -148,6 +148,8 @@ class Saver:
             )
             self.saver_def.max_to_keep = self._max_to_keep or 0
             self.saver_def.keep_checkpoint_every_n_hours = self._keep_checkpoint_every_n_hours
+            if isinstance(self._write_version, int):
+                self.saver_def.version = self._write_version
         self._adopt()
 
     def _adopt(self) -> None:
@@ -160,6 +162,8 @@ class Saver:
             if not getattr(self.saver_def, field):
                 raise ValueError(f"saver_def must specify the {field}: {self.saver_def}")
         self._is_built = True
+        if self.saver_def.version == saver_pb2.SaverDef.V1:
+            self._write_version = self.saver_def.version
         self._kept = KeptCheckpoints(self.saver_def.max_to_keep, self.saver_def.keep_checkpoint_every_n_hours)
 
     def _check_built(self) -> None:
@@ -232,16 +236,9 @@ class Saver:
         return written
 
     def _format(self) -> Format:
-        """Raises UnimplementedError for TensorFlow's first format."""
         if isinstance(self._write_version, str):
             return self._write_version
-        if self._write_version == saver_pb2.SaverDef.V2:
-            return default_format()
-        message = (
-            "write_version: checkpoints of TensorFlow's first format (SaverDef.V1) can be read, but not written; leave "
-            'write_version out, or write what TensorFlow reads with write_version="tensorflow"'
-        )
-        raise errors.UnimplementedError(None, None, message)
+        return default_format() if self._write_version == saver_pb2.SaverDef.V2 else "tensorflow-v1"
 
     def _record(self, written: str, latest_filename: str, meta_graph_suffix: str) -> None:
         """Name the checkpoint, which is complete, in the state file, and delete those that are too many."""
