@@ -118,6 +118,7 @@ def test_hyperparameters_are_attributes_with_values_and_json() -> None:
     h.del_hparam("units")
     assert (h.late, h.get("units", 9), h.get("rate")) == (1, 9, 2.0)
     assert str(HParams(b=1, a="x")) == "[('a', 'x'), ('b', 1)]"
+    assert repr(HParams(b=1, a="x")) == "HParams([('a', 'x'), ('b', 1)])"
 
 
 def test_hyperparameters_are_set_from_text() -> None:

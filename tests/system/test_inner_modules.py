@@ -250,6 +250,49 @@ assert tf_inspect.getargspec(lambda a, b=1: 0).args == ["a", "b"] and tf_inspect
 """
 
 
+LAYERS = """
+from tensorflow.contrib.framework.python.framework import checkpoint_utils
+from tensorflow.contrib.layers.python.layers import embedding_ops, feature_column, normalization
+from tensorflow.python import tf2
+from tensorflow.python.framework import smart_cond, tensor_util
+from tensorflow.python.layers import utils
+from tensorflow.python.ops import init_ops, math_ops, metrics, resource_variable_ops
+import tensorflow as tf
+
+assert utils.normalize_tuple(3, 2, "k") == (3, 3) and utils.normalize_tuple([1, 2], 2, "k") == (1, 2)
+for wrong in ([1, 2, 3], None, "ab"):
+    try:
+        utils.normalize_tuple(wrong, 2, "kernel_size")
+    except ValueError as error:
+        assert "`kernel_size` argument must be a tuple of 2 integers" in str(error)
+    else:
+        raise AssertionError(wrong)
+assert utils.convert_data_format("channels_last", 4) == "NHWC"
+assert utils.convert_data_format("channels_first", 5) == "NCDHW"
+assert utils.normalize_data_format("Channels_First") == "channels_first" and utils.normalize_padding("SAME") == "same"
+assert [utils.conv_output_length(7, 3, p, 2, 2) for p in ("same", "valid", "full")] == [4, 2, 6]
+assert [utils.conv_input_length(4, 3, p, 2) for p in ("same", "valid", "full")] == [7, 9, 5]
+assert [utils.deconv_output_length(4, 3, p, 2) for p in ("same", "valid", "full")] == [8, 9, 5]
+assert utils.smart_cond(True, lambda: 1, lambda: 2) == smart_cond.smart_cond(True, lambda: 1, lambda: 2) == 1
+assert init_ops._compute_fans([3, 3, 4, 5]) == (36, 45) and init_ops._compute_fans([7]) == (7, 7)
+known = tensor_util.constant_value_as_shape(tf.stack([tf.constant(2), tf.placeholder(tf.int32, [])]))
+assert known.as_list() == [2, None]
+assert resource_variable_ops.is_resource_variable(tf.get_variable("r", [], use_resource=True))
+assert not resource_variable_ops.is_resource_variable(tf.get_variable("v", []))
+assert not tf2.enabled() and metrics.mean is tf.metrics.mean and math_ops.xlogy is tf.math.xlogy
+assert checkpoint_utils.init_from_checkpoint is tf.train.init_from_checkpoint
+assert embedding_ops.safe_embedding_lookup_sparse is tf.contrib.layers.safe_embedding_lookup_sparse
+assert feature_column.real_valued_column is tf.contrib.layers.real_valued_column
+assert normalization.group_norm is tf.contrib.layers.group_norm
+"""
+
+
+def test_what_layers_and_optimizers_of_ones_own_take_from_inside_is_there(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(LAYERS)
+    subprocess.run([sys.executable, "-m", "penstock", str(program)], check=True, timeout=300)
+
+
 def test_functions_that_have_no_public_names_work(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(FUNCTIONS)

@@ -240,7 +240,7 @@ class VarianceScaling(Initializer):
         self.dtype = _float_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        inputs, outputs = _fans(_dims(shape, partition_info))
+        inputs, outputs = fans(_dims(shape, partition_info))
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, count)
         dtype = self._dtype(dtype)
@@ -252,7 +252,7 @@ class VarianceScaling(Initializer):
         return truncated_normal(shape, 0.0, math.sqrt(variance) / _CUT_DEVIATION, dtype, seed=self.seed)
 
 
-def _fans(dims: list[int]) -> tuple[float, float]:
+def fans(dims: list[int]) -> tuple[float, float]:
     """`(inputs, outputs)` of a layer with weights of these dims: [..., inputs, outputs], convolutions too."""
     if len(dims) < 2:
         size = dims[0] if dims else 1

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from penstock.client.resource_variable import ResourceVariable
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value_as_shape
 from penstock.graph.convert import constant
@@ -81,6 +82,19 @@ def in_graph_mode() -> bool:
 def in_eager_mode() -> bool:
     """False: there is no eager execution here."""
     return False
+
+
+def enabled() -> bool:
+    """False: this is TensorFlow 1 (TF: tensorflow.python.tf2.enabled)."""
+    return False
+
+
+# --- ops.resource_variable_ops ----------------------------------------------------------------------------
+
+
+def is_resource_variable(var: Any) -> bool:
+    """Whether a variable is read by its handle (TF: resource_variable_ops.is_resource_variable)."""
+    return isinstance(var, ResourceVariable)
 
 
 # --- ops.control_flow_ops, ops.state_ops, ops.resources, ops.array_ops, ops.init_ops --------------------

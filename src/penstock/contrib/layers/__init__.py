@@ -1,11 +1,12 @@
 """Layers that name and collect their variables, regularizers, `optimize_loss` (TF: tf.contrib.layers)."""
 
 from penstock.api.namespace import open_namespace
-from penstock.api.old_paths import add_module
+from penstock.api.old_paths import add_inner_paths, add_module
 from penstock.contrib.layers import (
     convolutions,
     dense,
     embeddings,
+    group_normalization,
     initializers,
     normalization,
     optimizers,
@@ -26,8 +27,13 @@ for _name, _modules in {
     "summaries": (summaries,),
     "utils": (utils,),
     "encoders": (embeddings,),
-    "normalization": (normalization,),
+    "normalization": (normalization, group_normalization),
 }.items():
     add_module(f"{__name__}.python.layers.{_name}", *_modules)
+add_inner_paths(
+    __name__,
+    "python.layers.embedding_ops python.layers.feature_column python.layers.feature_column_ops "
+    "python.layers.rev_block_lib python.ops.bucketization_op python.ops.sparse_ops",
+)
 
 open_namespace(__name__)

@@ -123,7 +123,7 @@ class HParams:
         return str(sorted(self.values().items()))
 
     def __repr__(self) -> str:
-        return f"HParams({', '.join(f'{k}={v!r}' for k, v in sorted(self.values().items()))})"
+        return f"{type(self).__name__}({self})"
 
 
 def _converted(name: str, kind: Any, value: Any) -> Any:
