@@ -564,3 +564,11 @@ def test_the_cost_model_is_told_each_time_it_has_seen_as_many_steps_as_asked(int
             if metadata.HasField("cost_graph"):
                 found.append(step)
     assert found == told
+
+
+def test_what_a_class_of_the_library_attrs_holds_is_fetched_as_one_of_its_kind(session: tf.Session) -> None:
+    Pair = pytest.importorskip("attr").make_class("Pair", ["first", "second"])
+    found = session.run(Pair(tf.constant(1), {"inner": Pair(tf.constant([2.0]), [tf.constant(b"x")])}))
+    assert isinstance(found, Pair) and found.first == 1
+    inner = found.second["inner"]
+    assert isinstance(inner, Pair) and inner.first.tolist() == [2.0] and inner.second == [b"x"]

@@ -30,8 +30,11 @@ def test_a_directory_stands_for_its_latest_checkpoint(tmp_path: Path) -> None:
     reader = tf.train.NewCheckpointReader(prefix)
     assert reader.has_tensor("w")
     assert reader.get_variable_to_shape_map()["w"] == [2]
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.train.load_variable(str(tmp_path / "nothing"), "w")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="Couldn't find"):
-        tf.train.load_checkpoint(str(tmp_path / "nothing"))
+        tf.train.load_checkpoint(str(tmp_path / "empty"))
 
 
 def test_variables_begin_with_values_of_a_checkpoint(tmp_path: Path, session: tf.Session) -> None:

@@ -82,3 +82,16 @@ def test_a_weighted_average_counts_values_by_their_weights(session: tf.Session) 
     for value, w in (([1.0, 2.0], 1.0), ([3.0, 6.0], 4.0), ([0.0, -1.0], 0.5)):
         total, number = 0.9 * total + 0.1 * w * np.array(value), 0.9 * number + 0.1 * w
         np.testing.assert_allclose(session.run(average, {x: value, weight: w}), total / number, rtol=1e-6)
+
+
+def test_a_variable_that_is_averaged_twice_has_other_variables_each_time(session: tf.Session) -> None:
+    """Names and numbers of TensorFlow 1.15."""
+    with tf.variable_scope("a"), tf.variable_scope("b"):
+        w = tf.Variable(1.0, name="w")
+        first = tf.train.assign_moving_average(w, 0.0, 0.5)
+        with tf.control_dependencies([first]):
+            second = tf.train.assign_moving_average(w, 4.0, 0.5)
+    names = ["a/b/w", *(f"a/b/a/b/w/{name}" for name in ("biased", "biased_1", "local_step", "local_step_1"))]
+    assert sorted(v.op.name for v in tf.global_variables()) == sorted(names)
+    session.run(tf.global_variables_initializer())
+    assert [session.run(second) for _ in range(3)] == [4.0, 4.0, 4.0]

@@ -190,6 +190,8 @@ def test_runners_of_a_graph_are_started_in_the_default_session_or_in_one_that_is
         tf.train.start_queue_runners()
     with pytest.raises(TypeError, match="sess must be a"):
         tf.train.start_queue_runners(sess="a session")
+    with tf.Graph().as_default(), tf.train.MonitoredSession() as monitored:
+        assert tf.train.start_queue_runners(monitored) == []  # it has started them itself
     session = tf.Session()
     with tf.Graph().as_default():  # runners are those of the session's graph
         joined(tf.train.start_queue_runners(session))

@@ -89,7 +89,8 @@ def _message(part: Part, extents: Sequence[Extent]) -> bytes:
     if isinstance(getattr(data, field), bytes):
         setattr(data, field, content)
     else:
-        bits = np.dtype(np.uint16) if field == "half_val" else FIXED_TYPES[value.dtype].numpy
-        plain = np.dtype(bits[0]) if bits.names else bits  # of quantised numbers
-        getattr(data, field).extend(np.frombuffer(content, plain).astype(np.int64).tolist())
+        numpy = FIXED_TYPES[value.dtype].numpy
+        plain = np.dtype(numpy[0]) if numpy.names else numpy  # of quantised numbers
+        bits = np.dtype(np.uint16) if field == "half_val" else plain
+        getattr(data, field).extend(np.frombuffer(content, bits).astype(np.int64).tolist())
     return bytes(message.SerializeToString())

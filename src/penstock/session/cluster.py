@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 def master_of(target: str, config: Any) -> Master | None:
     """The master of a session of `target`; None for a local one.
 
-    Raises UnavailableError, naming the address, if the target does not answer.
+    Raises UnavailableError, naming the address, if the target does not answer, TypeError for what is no text.
     """
+    if not isinstance(target, str | bytes | None):
+        raise TypeError(f"target must be a string, but got {type(target)}")
     if _is_local(target):
         return None
     from penstock.cluster.master.master import Master

@@ -51,6 +51,10 @@ class FetchPlan:
         if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
             parts, make = self._sequence(list(fetch)), type(fetch)
             return lambda values: make(*(p(values) for p in parts))
+        if hasattr(type(fetch), "__attrs_attrs__"):  # of the library attrs
+            kind, fields = type(fetch), [field.name for field in type(fetch).__attrs_attrs__]
+            parts = self._sequence([getattr(fetch, name) for name in fields])
+            return lambda values: kind(*(p(values) for p in parts))
         if isinstance(fetch, list | tuple):
             parts = self._sequence(list(fetch))
             if isinstance(fetch, tuple):
@@ -99,4 +103,6 @@ def signature(fetches: Any) -> Any:
         return (type(fetches), *[each if type(each) in _ELEMENTS else signature(each) for each in fetches])
     if isinstance(fetches, Mapping):
         return (type(fetches), tuple(fetches), *map(signature, fetches.values()))
+    if hasattr(type(fetches), "__attrs_attrs__"):
+        return (type(fetches), *(signature(getattr(fetches, each.name)) for each in type(fetches).__attrs_attrs__))
     return fetches

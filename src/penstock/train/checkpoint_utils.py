@@ -82,9 +82,12 @@ def saved_global_step(checkpoint_dir: Any) -> int:
 
 
 def checkpoint_prefix(ckpt_dir_or_file: Any) -> str:
-    """The checkpoint itself, or the latest of a directory. Raises ValueError for a directory without any."""
+    """The checkpoint itself, or the latest of a directory.
+
+    Raises ValueError for a directory without any; opening what is not there raises NotFoundError.
+    """
     path = os.fspath(ckpt_dir_or_file)
-    if checkpoint_exists(path):
+    if checkpoint_exists(path) or not ("://" in path or os.path.isdir(path)):
         return path
     latest = latest_checkpoint(path)
     if latest is None:

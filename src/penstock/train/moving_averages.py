@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from penstock.client.initializers import zeros_initializer
 from penstock.client.replicas import here
 from penstock.client.variable import Variable
-from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
 from penstock.client.variables import global_variables, moving_average_variables, trainable_variables
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
@@ -77,13 +78,23 @@ def _debiased_delta(average: Any, value: Tensor, rest: Tensor) -> Tensor:
     dtype = average.dtype.base_dtype
     with variable_scope(average.op.name, values=[average, value, rest]):
         zeros = zeros_initializer()
-        biased = get_variable("biased", average.shape, dtype, zeros, trainable=False)
-        local_step = get_variable("local_step", [], dtype, zeros, trainable=False)
+        biased = get_variable(_unique("biased"), average.shape, dtype, zeros, trainable=False)
+        local_step = get_variable(_unique("local_step"), [], dtype, zeros, trainable=False)
         before = (convert_to_tensor(biased) - value) * rest
         updates = [biased.assign_sub(before, read_value=False), local_step.assign_add(1, read_value=False)]
         with control_dependencies(updates):
             bias = 1 - get_op("Pow")(1.0 - rest, local_step.read_value())
             return convert_to_tensor(average) - get_op("RealDiv")(biased.read_value(), bias)
+
+
+def _unique(name: str) -> str:
+    """The name, or `name_1` and so on, that no variable of the scope has yet; one that is reused keeps its name."""
+    scope = get_variable_scope()
+    if scope.reuse:
+        return name
+    taken = {variable.op.name for variable in scope.global_variables()}
+    numbered = (f"{name}_{number}" if number else name for number in count())
+    return next(each for each in numbered if f"{scope.name}/{each}" not in taken)
 
 
 @export("train.ExponentialMovingAverage")

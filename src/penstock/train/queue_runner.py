@@ -239,6 +239,10 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
     add_to_collection(collection, qr)
 
 
+_HAVE_RUNNERS = ("MonitoredSession", "SingularMonitoredSession")
+"""Sessions that have started the runners when they were made."""
+
+
 @export("train.start_queue_runners")
 def start_queue_runners(
     sess: Any = None,
@@ -249,7 +253,7 @@ def start_queue_runners(
 ) -> list[threading.Thread]:
     """Start the threads of all queue runners of the graph of `sess` (by default the default session); returns them.
 
-    ValueError without a session.
+    A monitored session has started them already: nothing is done, as in TensorFlow. ValueError without a session.
     """
     sess = get_default_session() if sess is None else sess
     if sess is None:
@@ -258,6 +262,8 @@ def start_queue_runners(
             "explicit session to tf.start_queue_runners(sess=sess)"
         )
     if not isinstance(sess, BaseSession):
+        if type(sess).__name__ in _HAVE_RUNNERS:
+            return []
         raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     runners: Iterable[QueueRunner] = sess.graph.get_collection(collection)
     if not runners:
