@@ -26,11 +26,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from penstock.programs import fewer_results, one_element, promotion, python2 as language
+from penstock.programs import fewer_results, list_indices, one_element, promotion, python2 as language
 from penstock.programs.places import is_of_program
 from penstock.programs.report import REPORT
 
-_HELPERS = {**one_element.HELPERS, **promotion.HELPERS, **fewer_results.HELPERS}
+_HELPERS = {**one_element.HELPERS, **promotion.HELPERS, **fewer_results.HELPERS, **list_indices.HELPERS}
 
 
 class UnreadableError(ValueError):
@@ -83,7 +83,9 @@ def translate(text: str, file: str, *, python2: bool = False, folder: Path | Non
 def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, folder: Path | None) -> Translated:
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
     names = language.names_of(code)
-    asked = language.may_be_python2(code, names) or promotion.is_needed(names) or fewer_results.is_needed(names)
+    asked = language.may_be_python2(code, names) or any(
+        part.is_needed(names) for part in (promotion, fewer_results, list_indices)
+    )
     if not python2 and not asked and not one_element.is_needed(code):
         return Translated(code)
     tree, line = language.parse(text(), file)
@@ -115,7 +117,7 @@ def convert(
 
         tree, names = language.Gone().visit(tree), PARTLY
     tree = one_element.Conversions().visit(promotion.Conversions(tree).visit(tree))
-    tree = fewer_results.Unpackings().visit(tree)
+    tree = list_indices.Conversions(tree).visit(fewer_results.Unpackings().visit(tree))
     code = compile(ast.fix_missing_locations(tree), file, "exec", flags, dont_inherit=True)
     return Translated(code, {**names, **_HELPERS}, python2)
 

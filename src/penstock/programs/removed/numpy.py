@@ -135,13 +135,20 @@ def _random_integers(low: int, high: int | None = None, size: Any = None) -> Any
 
 
 def _ragged(make: Callable[..., Any], label: str) -> Callable[..., Any]:
-    """`make`, which makes an array of objects of rows that differ in length, as until NumPy 1.24, and copies where it
-    must in spite of copy=False, as until 2.0; libraries, Penstock among them, rely on its refusals."""
+    """`make`, which makes an array of objects of rows that differ in length, as until NumPy 1.24, and, as until 2.0,
+    copies where it must in spite of copy=False, and lets whole numbers wrap around that are too large for a dtype;
+    libraries, Penstock among them, rely on its refusals."""
 
     @functools.wraps(make)
     def making(*args: Any, **options: Any) -> Any:
         try:
             return make(*args, **options)
+        except OverflowError:
+            found, dtype = make(args[0]), args[1] if len(args) > 1 else options.get("dtype")
+            if not is_of_program(sys._getframe(1).f_code.co_filename) or dtype is None or found.dtype.kind not in "iu":
+                raise
+            REPORT.use(f"{label} of numbers that are too large", sys._getframe(1))
+            return make(found.astype(dtype), *args[1:], **options)
         except ValueError as error:
             caller = sys._getframe(1)
             if not is_of_program(caller.f_code.co_filename):
@@ -153,6 +160,23 @@ def _ragged(make: Callable[..., Any], label: str) -> Callable[..., Any]:
                 raise
             REPORT.use(f"{label} of rows of different lengths", caller)
             return make(*args, dtype=object, **options)
+
+    return making
+
+
+def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.full`, whose value wraps around if it is too large for the dtype, as until NumPy 2.0."""
+
+    @functools.wraps(make)
+    def making(shape: Any, fill_value: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
+        try:
+            return make(shape, fill_value, dtype, *args, **options)
+        except OverflowError:
+            value = _numpy().asarray(fill_value)
+            if value.dtype.kind not in "iu" or not is_of_program(sys._getframe(1).f_code.co_filename):
+                raise
+            REPORT.use("np.full of a number that is too large", sys._getframe(1))
+            return make(shape, value.astype(dtype), dtype, *args, **options)
 
     return making
 
@@ -245,6 +269,7 @@ def patch(numpy: Any) -> None:
     for name in ("linspace", "logspace", "geomspace"):
         setattr(numpy, name, _counted_by_floats(getattr(numpy, name)))
     numpy.array, numpy.asarray = _ragged(numpy.array, "np.array"), _ragged(numpy.asarray, "np.asarray")
+    numpy.full = _filled(numpy.full)
     for name in ("save", "savez", "savez_compressed"):
         setattr(numpy, name, _saving_ragged(getattr(numpy, name), f"np.{name}"))
     give(numpy, {name: source for name, source in NAMES.items() if name not in vars(numpy)}, "np")
