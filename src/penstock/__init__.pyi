@@ -388,6 +388,7 @@ from penstock.ops.parsing_tensors import serialize_tensor as serialize_tensor
 from penstock.ops.partition import dynamic_partition as dynamic_partition
 from penstock.ops.partition import dynamic_stitch as dynamic_stitch
 from penstock.ops.partition import where as where
+from penstock.ops.partition import where_v2 as where_v2
 from penstock.ops.passing import add_check_numerics_ops as add_check_numerics_ops
 from penstock.ops.passing import bitcast as bitcast
 from penstock.ops.passing import check_numerics as check_numerics
@@ -724,7 +725,7 @@ __all__ = [
     "qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd", "Assert", "Print", "matmul", "trace", "batch_matmul",
     "concat_v2", "select", "pad", "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature",
     "parse_example", "parse_single_example", "parse_single_sequence_example", "parse_sequence_example", "parse_tensor",
-    "serialize_tensor", "dynamic_partition", "dynamic_stitch", "where", "add_check_numerics_ops", "bitcast",
+    "serialize_tensor", "dynamic_partition", "dynamic_stitch", "where", "where_v2", "add_check_numerics_ops", "bitcast",
     "check_numerics", "ensure_shape", "identity_n", "stop_gradient", "verify_tensor_all_finite", "numpy_function",
     "py_func", "py_function", "dequantize", "quantize", "quantize_v2", "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",

@@ -208,6 +208,17 @@ def test_shape_invariants_let_a_tensor_grow(session: tf.Session) -> None:
     assert session.run(x).tolist() == [[0, 0], [0, 0], [1, 1], [2, 2]]
 
 
+def test_shape_invariants_may_be_tensor_specs(session: tf.Session) -> None:
+    x = tf.while_loop(
+        lambda x: tf.shape(x)[0] < 3,
+        lambda x: tf.concat([x, x], 0),
+        [tf.ones([1])],
+        shape_invariants=[tf.TensorSpec([None], tf.float32)],
+    )
+    assert x.shape.as_list() == [None]
+    assert session.run(x).tolist() == [1, 1, 1, 1]
+
+
 def test_shape_invariants_follow_the_structure(session: tf.Session) -> None:
     _, (a, b) = tf.while_loop(
         lambda i, s: i < 2,

@@ -456,6 +456,17 @@ def test_broadcast_shapes_statically_and_at_run_time() -> None:
 # --- the rest -------------------------------------------------------------------------------------------
 
 
+def test_where_of_version_2_broadcasts() -> None:
+    condition, x = np.array([[True], [False]]), np.array([1.0, 2.0, 3.0], np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        chosen = tf.where_v2(condition, x, 0.0)
+        assert (chosen.op.type, chosen.shape.as_list()) == ("SelectV2", [2, 3])
+        np.testing.assert_array_equal(session.run(chosen), np.where(condition, x, np.float32(0)))
+        assert session.run(tf.where_v2([False, True])).tolist() == [[1]]
+        with pytest.raises(ValueError, match="both be non-None"):
+            tf.where_v2(condition, x)
+
+
 def test_where_gives_indices_or_chooses() -> None:
     condition = tf.constant([True, False])
     assert run(tf.where(condition)).tolist() == [[0]]

@@ -163,7 +163,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.parsing_sequence": "parse_single_sequence_example",
         "penstock.ops.parsing_sequences": "parse_sequence_example",
         "penstock.ops.parsing_tensors": "parse_tensor serialize_tensor",
-        "penstock.ops.partition": "dynamic_partition dynamic_stitch where",
+        "penstock.ops.partition": "dynamic_partition dynamic_stitch where where_v2",
         "penstock.ops.passing": (
             "add_check_numerics_ops bitcast check_numerics ensure_shape identity_n stop_gradient "
             "verify_tensor_all_finite"

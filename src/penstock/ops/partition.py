@@ -62,6 +62,15 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return get_op("Select")(condition, x, y, name=name)
 
 
+@export("where_v2")
+@of_ragged("rows")
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """As `where`, but `condition`, `x` and `y` are broadcast against each other (TF: tf.where_v2)."""
+    if x is None or y is None:
+        return where(condition, x, y, name)
+    return get_op("SelectV2")(condition, x, y, name=name)
+
+
 # --- DynamicPartition -----------------------------------------------------------------------------------
 
 DYNAMIC_PARTITION = define_op(

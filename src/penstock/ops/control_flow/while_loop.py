@@ -281,7 +281,7 @@ class _Packer:
             raise ValueError(f"shape_invariants has {len(given)} shapes for {len(leaves)} loop variables")
         found: list[TensorShape] = []
         for leaf, invariant in zip(leaves, given, strict=True):
-            shape = invariant.shape if hasattr(invariant, "op") else TensorShape(invariant)
+            shape = TensorShape(getattr(invariant, "shape", invariant))  # of a tensor, or a TensorSpec
             tensors = [convert_to_tensor(t) for t in _parts(leaf)]
             wanted = [shape] if len(tensors) == 1 and hasattr(leaf, "dtype") else _part_shapes(leaf, tensors, shape)
             for tensor, part in zip(tensors, wanted, strict=True):
