@@ -1326,6 +1326,8 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.keras.utils": {
         "penstock.keras.engine.topology": "get_source_inputs",
+        "penstock.keras.models.plotting": "model_to_dot plot_model",
+        "penstock.keras.models.several_gpus": "multi_gpu_model",
         "penstock.keras.named": (
             "CustomObjectScope custom_object_scope deserialize_keras_object get_custom_objects "
             "serialize_keras_object=described"
@@ -1333,9 +1335,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.utils.arrays": "Sequence normalize to_categorical",
         "penstock.keras.utils.files": "get_file",
         "penstock.keras.utils.hdf5_matrix": "HDF5Matrix",
-        "penstock.keras.utils.plotting": "model_to_dot plot_model",
         "penstock.keras.utils.progress_bar": "Progbar",
-        "penstock.keras.utils.several_gpus": "multi_gpu_model",
     },
     "penstock.keras.wrappers": {
         "penstock.keras.wrappers": "scikit_learn",
