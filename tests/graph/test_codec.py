@@ -231,3 +231,20 @@ def test_a_list_of_another_type_is_refused(graph: tf.Graph, name: str, kind: str
     message.node[0].attr[name].list.i.append(1)
     with pytest.raises(ValueError, match=f"node 'q': attribute '{name}' of FIFOQueueV2 is not a valid {kind}"):
         tf.import_graph_def(message)
+
+
+def test_attributes_that_tensorflow_1_lacks_are_written_only_where_they_say_something(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [1, 4, 4, 1], name="x")
+    tf.matmul(tf.reshape(x, [4, 4]), tf.eye(4), name="product")
+    tf.nn.max_pool(x, 2, 2, "VALID", name="pool")
+    tf.raw_ops.MaxPool(
+        input=x, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="EXPLICIT",
+        explicit_paddings=[0, 0, 1, 0, 1, 0, 0, 0], name="padded",
+    )  # fmt: skip
+    written = {node.name: node for node in graph.as_graph_def().node}
+    assert set(written["product"].attr) == {"T", "transpose_a", "transpose_b"}  # as TensorFlow 1.15 writes it
+    assert set(written["pool"].attr) == {"T", "data_format", "ksize", "padding", "strides"}
+    assert list(written["padded"].attr["explicit_paddings"].list.i) == [0, 0, 1, 0, 1, 0, 0, 0]
+    with tf.Graph().as_default() as read:
+        tf.import_graph_def(graph.as_graph_def(), name="")
+    assert read.get_operation_by_name("product").get_attr("grad_a") is False

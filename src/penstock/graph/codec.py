@@ -13,6 +13,7 @@ import numpy as np
 from tensorboard.compat.proto import attr_value_pb2, node_def_pb2, tensor_pb2, versions_pb2
 
 from penstock.export import export
+from penstock.graph.newer_attrs import NEWER_ATTRS
 from penstock.graph.opdef import OpDef
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -209,13 +210,15 @@ def kind_of(value: Any) -> str:
 
 
 def node_def(op: Operation) -> Any:
-    """A node as a NodeDef message."""
+    """A node as a NodeDef message, which TensorFlow 1.15 reads unless the node uses what came later."""
     proto = node_def_pb2.NodeDef(name=op.name, op=op.type, device=op.device)
     for tensor in op._inputs:
         proto.input.append(tensor.op.name if tensor.value_index == 0 else tensor.name)
     proto.input.extend(sorted(f"^{control.name}" for control in op._control_inputs))
     for name, value in op.attrs.items():
         declared = op.op_def.attrs.get(name)
+        if (op.type, name) in NEWER_ATTRS and declared is not None and value == declared.default:
+            continue
         proto.attr[name].CopyFrom(attr_proto(declared.type if declared else kind_of(value), value))
     return proto
 
