@@ -16,10 +16,10 @@ from penstock.version import PENSTOCK_VERSION
 def to_onnx(fetches: Any, feeds: Any, session: Any = None, path: Any = None) -> Any:
     """What `session.run(fetches, {feed: ...})` computes, as an ONNX model (an `onnx.ModelProto`, opset 18).
 
-    fetches, feeds: a tensor, a list, or a dict from the names that they are to have in the model to tensors; otherwise
-    names are those of the operations. Sizes that feeds leave open are open in the model. Variables become constants of
-    their values in `session` (the default one). path: a file to write it to; models over 2 GB get their weights in a
-    file beside it.
+    fetches, feeds: a tensor, a list, or a dict from the names that they are to have in the model to tensors;
+    otherwise names are those of the operations. A tensor may be given by its name in the graph, as to `session.run`.
+    Sizes that feeds leave open are open in the model. Variables become constants of their values in `session` (the
+    default one). path: a file to write it to; models over 2 GB get their weights in a file beside it.
 
     Raises UnimplementedError, naming all nodes that ONNX cannot express, with the lines that built them; ImportError
     without the package `onnx` (`pip install "penstock[onnx]"`).
@@ -30,8 +30,9 @@ def to_onnx(fetches: Any, feeds: Any, session: Any = None, path: Any = None) -> 
     from penstock.exporting.onnx.lowering import IR_VERSION, OPSET, Lowering
     from penstock.exporting.onnx.types import dims_of, onnx_type
 
-    given, wanted = named(feeds), named(fetches)
-    graph = constant_graph(list(given.values()), list(wanted.values()), session or get_default_session())
+    session = session or get_default_session()
+    given, wanted = (named(tensors, getattr(session, "graph", None)) for tensors in (feeds, fetches))
+    graph = constant_graph(list(given.values()), list(wanted.values()), session)
     program = Program(graph)
     lowering = Lowering(program)
     inputs = []

@@ -28,16 +28,18 @@ def to_torch(fetches: Any, feeds: Any, session: Any = None) -> torch.nn.Module:
     """What `session.run(fetches, {feed: ...})` computes, as a `torch.nn.Module` that takes the feeds in order.
 
     fetches: a tensor, a list, or a dict of tensors; the module returns a tensor, a tuple, or a dict. feeds: a tensor or
-    a list. Variables have their values in `session` (the default one), and their names in `state_dict`: trainable ones
-    are parameters, so that the module can be trained on, others are buffers. `torch.export.export(module, inputs)`
-    makes a program for inputs of these shapes, or with its `dynamic_shapes` for any sizes of some dimensions, with
-    torch's `while_loop` and `cond` where the graph has them.
+    a list. Tensors may be given by name, as to `session.run`. Variables have their values in `session` (the default
+    one), and their names in `state_dict`: trainable ones are parameters, so that the module can be trained on, others
+    are buffers. `torch.export.export(module, inputs)` makes a program for inputs of these shapes, or with its
+    `dynamic_shapes` for any sizes of some dimensions, with torch's `while_loop` and `cond` where the graph has them.
 
     Raises UnimplementedError, naming all nodes that torch cannot run by itself, with the lines that built them.
     """
-    given, wanted = named(feeds), named(fetches)
     session = session or get_default_session()
-    graph = pruned_graph(list(given.values()), list(wanted.values()))
+    given, wanted = (named(tensors, getattr(session, "graph", None)) for tensors in (feeds, fetches))
+    tensors = list(wanted.values())
+    fetches = wanted if isinstance(fetches, Mapping) else tensors if isinstance(fetches, list | tuple) else tensors[0]
+    graph = pruned_graph(list(given.values()), tensors)
     values = {variable_name(node): value for node, value in read_variables(session, variables_of(graph)).items()}
     return GraphModule(list(given.values()), fetches, values, _trainable(graph))
 
