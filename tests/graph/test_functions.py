@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.client.defun import Defun
 from penstock.graph.functions import trace
 from penstock.graph.graph_function import GraphFunction
 from penstock.graph.opdef import get_op
@@ -248,3 +249,28 @@ def with_constant_outside(built: list[Any]) -> Any:
     with tf.init_scope():
         built.append(tf.constant(6))
     return built[-1]
+
+
+def test_a_symbolic_gradient_of_an_imported_graph_is_the_functions_own() -> None:
+    @Defun(tf.float32, tf.float32)
+    def thrice(x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:  # not the derivative of what follows
+        return 3.0 * dy * x
+
+    @Defun(tf.float32, grad_func=thrice, noinline=True)
+    def double(x: tf.Tensor) -> tf.Tensor:
+        return 2.0 * x
+
+    with tf.Graph().as_default() as made:
+        double(tf.constant(5.0))
+        message = made.as_graph_def()
+    (entry,) = message.library.gradient
+    message.node.add(name="dy", op="Const")
+    message.node[-1].attr["dtype"].type = tf.float32.as_datatype_enum
+    message.node[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(7.0))
+    node = message.node.add(name="dx", op="SymbolicGradient", input=[message.node[0].name, "dy"])
+    node.attr["f"].func.name = entry.function_name
+    node.attr["Tin"].list.type.extend([1, 1])
+    node.attr["Tout"].list.type.append(1)
+    with tf.Graph().as_default():
+        tf.import_graph_def(message, name="")
+        assert run(tf.get_default_graph().get_tensor_by_name("dx:0")) == 105.0

@@ -33,8 +33,12 @@ def symbolic_gradient_shape(c: ShapeContext, inputs: list[TensorShape]) -> list[
 
 @lowers("SymbolicGradient")
 def lower_symbolic_gradient(op: Operation, inputs: list[Tensor]) -> Body:
-    """The nodes of the function, once more, and those of their gradients; zeros where there is none."""
+    """The function's own gradient (the library of an imported graph names it), or else the nodes of the function, once
+    more, and those of their gradients; zeros where there is none."""
     function: GraphFunction = op.attrs["f"]
+    own = function.gradient
+    if isinstance(own, GraphFunction) and len(own.arguments) == len(inputs):
+        return inline(own, inputs)
     count = len(function.arguments)
     xs = [get_op("Identity")(tensor) for tensor in inputs[:count]]
     results, _ = inline(function, xs)
