@@ -88,6 +88,7 @@ from penstock.client.initializers import VarianceScaling as variance_scaling_ini
 from penstock.client.initializers import Zeros as zeros_initializer
 from penstock.client.lookup_tables import initialize_all_tables as initialize_all_tables
 from penstock.client.lookup_tables import tables_initializer as tables_initializer
+from penstock.client.module import Module as Module
 from penstock.client.partitioners import create_partitioned_variables as create_partitioned_variables
 from penstock.client.partitioners import fixed_size_partitioner as fixed_size_partitioner
 from penstock.client.partitioners import min_max_variable_partitioner as min_max_variable_partitioner
@@ -679,10 +680,10 @@ __all__ = [
     "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "orthogonal_initializer",
     "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",
-    "tables_initializer", "create_partitioned_variables", "fixed_size_partitioner", "min_max_variable_partitioner",
-    "variable_axis_size_partitioner", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase",
-    "RandomShuffleQueue", "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
-    "WholeFileReader", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
+    "tables_initializer", "Module", "create_partitioned_variables", "fixed_size_partitioner",
+    "min_max_variable_partitioner", "variable_axis_size_partitioner", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue",
+    "QueueBase", "RandomShuffleQueue", "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader",
+    "TextLineReader", "WholeFileReader", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
     "disable_resource_variables", "enable_resource_variables", "resource_variables_enabled", "variable_creator_scope",
     "VariableScope", "get_local_variable", "get_variable", "get_variable_scope", "no_regularizer", "variable_op_scope",
     "variable_scope", "AUTO_REUSE", "all_variables", "assert_variables_initialized", "global_variables",

@@ -9,6 +9,8 @@ from penstock import absent as _absent
 from penstock.nested import tree
 from penstock.ops.control_flow.nest import flatten as flatten, is_sequence as is_sequence
 
+is_nested = is_sequence
+
 
 def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
     """`flat_sequence` packed into the structure of `structure`. Raises TypeError for what is not a sequence, ValueError
@@ -83,6 +85,12 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
                 raise ValueError(f"Could not flatten dictionary: key {key} is not unique.")
             found[key] = value
     return found
+
+
+def _is_namedtuple(instance: Any, strict: bool = False) -> bool:
+    """Whether it is a named tuple; with `strict`, of no class derived from one (TF: nest._is_namedtuple)."""
+    is_one = isinstance(instance, tuple) and isinstance(getattr(instance, "_fields", None), tuple)
+    return is_one and (not strict or type(instance).__base__ is tuple)
 
 
 _absent.tell_in(__name__)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from penstock.api.old_paths import add_module, names_of
 from penstock.devices.device import HOST_PREFIX
-from penstock.inner.paths import GENERATED, KERAS_INNER, OTHER_NAMES, PUBLIC
+from penstock.inner.paths import AUTOGRAPH, GENERATED, KERAS_INNER, OTHER_NAMES, PUBLIC
 from penstock.session.session import Session
 from penstock.session.step_timeline import StepTimeline
 
@@ -43,6 +43,7 @@ add_module(f"{__name__}.client.timeline", Timeline=StepTimeline)
 add_module(f"{__name__}.client.device_lib", list_local_devices=list_local_devices)
 
 _ELSEWHERE = {
+    **{f"autograph.{path}": "penstock.inner.autograph" for path in AUTOGRAPH.split()},
     "debug": "penstock.debug",
     "debug.lib.debug_data": "penstock.debug",
     "debug.lib.debug_utils": "penstock.debug",
@@ -54,11 +55,13 @@ _ELSEWHERE = {
     "eager.context": "penstock.inner.functions",
     "data.ops.dataset_ops": "penstock.data",
     "data.util.nest": "penstock.nest",
+    "framework.composite_tensor": "penstock.inner.composite_tensor",
     "framework.function": "penstock.client.defun",
     "framework.graph_io": "penstock.train",
     "framework.graph_util_impl": "penstock.graph_util",
     "framework.op_def_registry": "",
     "framework.ops": "penstock.inner.functions penstock.tensor.messages",
+    "framework.type_spec": "penstock.inner.composite_tensor",
     "framework.tensor_shape": "penstock.tensor.shapes",
     **dict.fromkeys(
         ("keras.utils.conv_utils", "keras.utils.generic_utils", "keras.utils.layer_utils", "keras.utils.np_utils"),
@@ -72,6 +75,7 @@ _ELSEWHERE = {
     "keras.optimizers": "penstock.keras.optimizers.base",
     "framework.smart_cond": "penstock.contrib.framework",
     "layers.utils": "penstock.inner.layer_arguments penstock.contrib.framework.choices penstock.contrib.layers.utils",
+    "keras.utils.tf_utils": "penstock.inner.keras_utils",
     "lib.io.file_io": "penstock.inner.file_io",
     "lib.io.tf_record": "penstock.python_io",
     "ops.custom_gradient": "penstock",
@@ -81,7 +85,11 @@ _ELSEWHERE = {
     "ops.confusion_matrix": "penstock.ops.confusion_matrix",
     "ops.control_flow_ops": "penstock.inner.functions penstock.ops.basic",
     "ops.partitioned_variables": "penstock.client.partitioners",
+    "ops.control_flow_util": "penstock.inner.control_flow_util",
+    "ops.inplace_ops": "penstock.inner.functions penstock.inner.gen_ops",
     "ops.io_ops": "penstock.inner.gen_ops",
+    "ops.linalg.linear_operator_addition": "",
+    "ops.weights_broadcast_ops": "penstock.metrics.base",
     "ops.lookup_ops": "penstock.client.lookup_tables",
     "ops.rnn": "penstock.python.ops",
     "ops.resource_variable_ops": "penstock.client.resource_variable penstock.inner.functions penstock.inner.gen_ops",
@@ -94,6 +102,7 @@ _ELSEWHERE = {
     "tools.strip_unused_lib": "penstock.graph.strip_unused",
     "training.device_setter": "penstock.train.device_setter",
     "training.monitored_session": "penstock.training_loop.wrapped_sessions penstock.training_loop.monitored_session",
+    "training.evaluation": "penstock.training_loop.evaluation penstock.contrib.training",
     "training.slot_creator": "penstock.train.slot_creator",
     "training.gen_training_ops": "penstock.inner.gen_ops",
     "training.training_ops": "penstock.inner.gen_ops",
@@ -101,11 +110,11 @@ _ELSEWHERE = {
     "util.tf_contextlib": "contextlib",
     "util.tf_decorator": "penstock.inner.functions",
     "util.tf_export": "penstock.inner.functions",
-    "util.deprecation": "penstock.contrib.framework.checks",
+    "util.deprecation": "penstock.inner.deprecation penstock.contrib.framework.checks",
+    "util.lazy_loader": "penstock.inner.functions",
     "util.function_utils": "penstock.inner.functions",
     "util.tf_inspect": "penstock.inner.functions inspect",
     **{f"ops.gen_{name}_ops": "penstock.inner.gen_ops" for name in GENERATED.split()},
-    "ops.weights_broadcast_ops": "penstock.metrics.base",
     "tools.freeze_graph": "penstock.saved_model.freeze_graph",
 }
 """The inner modules of which programs use what is not public, and where that is; nowhere for what they import for
@@ -161,6 +170,7 @@ _RENAMED = {
     "framework.common_shapes.call_cpp_shape_fn": "penstock.inner.functions.known_shapes",
     "framework.common_shapes.unknown_shape": "penstock.inner.functions.unknown_shapes",
     "framework.test_util.TensorFlowTestCase": "penstock.test.TestCase",
+    "framework.ops.register_proto_function": "penstock.train.collection_protos.register_proto_function",
     "framework.ops._colocate_with": "penstock.colocate_with",
     "framework.tensor_util.MakeNdarray": "penstock.make_ndarray",
     "framework.tensor_util.constant_value_as_shape": "penstock.graph.constants.constant_value_as_shape",
@@ -178,6 +188,9 @@ _RENAMED = {
     "ops.rnn_cell_impl._WEIGHTS_VARIABLE_NAME": "penstock.inner.functions.CELL_WEIGHTS",
     "ops.rnn_cell_impl._concat": "penstock.inner.functions.concat_shapes",
     "platform.benchmark.TensorFlowBenchmark": "penstock.test.Benchmark",
+    "training.evaluation._StopAfterNEvalsHook": "penstock.contrib.training.StopAfterNEvalsHook",
+    "training.evaluation._evaluate_once": "penstock.contrib.training.evaluate_once",
+    "training.evaluation._get_or_create_eval_step": "penstock.contrib.training.get_or_create_eval_step",
     "saved_model.load.load": "penstock.saved_model.load_v2",
     "ops.summary_ops_v2.all_v2_summary_ops": "penstock.summary.all_v2_summary_ops",
     "ops.variable_scope.variable": "penstock.Variable",

@@ -435,3 +435,79 @@ def test_metrics_of_programs_take_the_streaming_confusion_matrix() -> None:
         session.run(update)
         assert session.run(update).tolist() == [[2, 0, 0], [0, 0, 4], [0, 2, 1]]
         assert session.run(total).dtype == "float64"
+
+
+OF_LIBRARIES = """
+import tensorflow as tf
+import tensorflow.compat.v2 as tf2
+from tensorflow.contrib.eager.python import tfe
+from tensorflow.python import tf2 as version
+from tensorflow.python.autograph.pyct import transformer
+from tensorflow.python.framework import composite_tensor, ops, type_spec
+from tensorflow.python.keras.utils import tf_utils
+from tensorflow.python.ops import control_flow_util, inplace_ops, weights_broadcast_ops
+from tensorflow.python.util import deprecation, lazy_loader, tf_inspect
+
+assert tf2.math.reduce_sum and tfe.Variable and not version.enabled()
+lazy = lazy_loader.LazyLoader("lazy", globals(), "tensorflow.contrib.slim")
+assert "conv2d" in dir(lazy) and lazy.conv2d is tf.contrib.slim.conv2d and lazy is tf.contrib.slim
+
+class Visitor(transformer.Base):
+    pass
+
+try:
+    Visitor()
+except NotImplementedError as error:
+    assert "AutoGraph" in str(error)
+else:
+    raise AssertionError
+
+assert isinstance(tf.SparseTensor([[0]], [1], [2]), composite_tensor.CompositeTensor)
+assert not isinstance(tf.constant(1), composite_tensor.CompositeTensor) and type_spec.BatchableTypeSpec
+assert tf_inspect.getfullargspec(tf.cast) == tf_inspect.getfullargspec(lambda x, dtype, name=None: x)
+assert tf_inspect.getfullargspec(tf2.transpose).args == ["a", "perm", "conjugate", "name"]
+
+found = []
+tf.while_loop(lambda i: i < 3, lambda i: found.append(i + 1) or i + 1, [tf.constant(0)])
+tf.cond(tf.constant(True), lambda: found.append(tf.constant(1)) or 1, lambda: 2)
+in_loop = [control_flow_util.IsInWhileLoop(x.op) for x in found]
+in_cond = [control_flow_util.IsInCond(x.op) for x in found]
+assert (in_loop, in_cond) == ([True, False], [False, True]), (in_loop, in_cond)
+assert tf_utils.smart_cond(1, lambda: "yes", lambda: "no") == "yes"
+assert tf_utils.constant_value(tf.Variable(True)) is None
+
+class Doubling:
+    @tf_utils.shape_type_conversion
+    def compute_output_shape(self, shape):
+        return shape[:1] + (2 * shape[1],)
+
+assert Doubling().compute_output_shape(tf.TensorShape([None, 3])).as_list() == [None, 6]
+
+@deprecation.deprecated_args(None, "Use size.", "length", ("extra", None))
+def area(size=None, length=None, extra=None):
+    return deprecation.deprecated_argument_lookup("size", size, "length", length)
+
+assert area(length=3) == 3 and area(4, extra=None) == 4
+rows = tf.zeros([3, 2])
+with tf.Session() as session:
+    changed = session.run(inplace_ops.alias_inplace_update(rows, 1, [1.0, 2.0]))
+    assert changed.tolist() == [[0, 0], [1, 2], [0, 0]]
+    assert session.run(inplace_ops.inplace_add(rows, [0, 2], [[1.0, 1.0], [2.0, 2.0]])).sum() == 6
+    assert session.run(inplace_ops.inplace_sub(rows, None, tf.ones([3, 2]))).sum() == -6
+    assert session.run(weights_broadcast_ops.broadcast_weights([[2.0]], rows)).tolist() == [[2, 2]] * 3
+scope = tf.name_scope(None, "layer")
+assert scope.name == "layer"
+with scope as entered:
+    assert entered == "layer/"
+"""
+
+
+def test_what_libraries_import_from_inside_tensorflow_works(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(OF_LIBRARIES)
+    found = subprocess.run(
+        [sys.executable, "-m", "penstock", str(program)], capture_output=True, text=True, timeout=300
+    )
+    assert found.returncode == 0, found.stderr
+    assert "calling area (from __main__) with length is deprecated" in found.stderr
+    assert "with extra" not in found.stderr

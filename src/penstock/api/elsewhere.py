@@ -42,7 +42,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary SummaryMetadata",
         "tensorboard.compat.proto.tensor_pb2": "TensorProto",
     },
-    "penstock.compat": {"penstock.compat": "v1"},
+    "penstock.compat": {"penstock.compat": "v1 v2"},
     "penstock.config": {"penstock.config": "experimental"},
     "penstock.contrib.eager": {
         "penstock.client.compatibility": ("enable_eager_execution executing_eagerly in_eager_mode=executing_eagerly"),

@@ -28,6 +28,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "variance_scaling_initializer=VarianceScaling zeros_initializer=Zeros"
         ),
         "penstock.client.lookup_tables": "initialize_all_tables tables_initializer",
+        "penstock.client.module": "Module",
         "penstock.client.partitioners": (
             "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner "
             "variable_axis_size_partitioner"
@@ -292,7 +293,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
             "forward_compatibility_horizon forward_compatible integral_types op_scope path_to_str real_types"
         ),
-        "penstock.compat": "v1",
+        "penstock.compat": "v1 v2",
     },
     "penstock.config": {
         "penstock.client.physical_devices": "list_physical_devices",

@@ -86,6 +86,20 @@ class LinearOperator:
         with name_scope(self.name), name_scope(name):
             return get_op("Shape")(self._to_dense())
 
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
+        return self.shape_tensor(name)[:-2]
+
+    def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
+        return get_op("Size")(self.shape_tensor(name))
+
+    def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
+        """m, as a tensor."""
+        return self.shape_tensor(name)[-2]
+
+    def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
+        """n, as a tensor."""
+        return self.shape_tensor(name)[-1]
+
     def to_dense(self, name: str = "to_dense") -> Tensor:
         """The matrix [batch…, m, n]."""
         with name_scope(self.name), name_scope(name):

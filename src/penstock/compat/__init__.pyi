@@ -22,11 +22,12 @@ from penstock.client.compatibility import op_scope as op_scope
 from penstock.client.compatibility import path_to_str as path_to_str
 from penstock.client.compatibility import real_types as real_types
 from penstock.compat import v1 as v1
+from penstock.compat import v2 as v2
 
 __all__ = [
     "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index",
     "dimension_value", "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality",
     "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution", "enable_v2_behavior",
     "executing_eagerly", "forward_compatibility_horizon", "forward_compatible", "integral_types", "op_scope",
-    "path_to_str", "real_types", "v1"
+    "path_to_str", "real_types", "v1", "v2"
 ]

@@ -342,7 +342,7 @@ _OPERATORS: dict[str, str] = {
     "penstock.graph.arithmetic": "binary reflected reflected_truediv",
     "penstock.graph.build": "apply_op",
     "penstock.ops.compare": "logical_not logical_xor",
-    "penstock.ops.division": "truediv",
+    "penstock.ops.division": "div truediv",
     "penstock.ops.matrix": "matmul",
     "penstock.ops.slicing": "slice_tensor",
     "penstock.ops.sparse_arithmetic": "sparse_add",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.export import export
 from penstock.graph.default_session import Runs, session_for
@@ -38,7 +38,9 @@ class Tensor(Operators):
         "value_index",
     )
 
-    OVERLOADABLE_OPERATORS = frozenset(name for name, member in vars(Operators).items() if isfunction(member))
+    OVERLOADABLE_OPERATORS: ClassVar[set[str]] = {
+        name for name, member in vars(Operators).items() if isfunction(member)
+    }
     """Names of methods, which libraries copy to classes of their own that convert to tensors."""
 
     def __init__(self, op: Operation, value_index: int, dtype: DType) -> None:
@@ -104,6 +106,8 @@ class Tensor(Operators):
             "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` to test whether a "
             "tensor is defined, and `tf.cond` to run subgraphs conditioned on its value."
         )
+
+    __nonzero__ = __bool__  # Python 2's name, which libraries copy
 
     def __iter__(self) -> Any:
         raise TypeError("Tensor objects are not iterable; use tf.unstack, tf.map_fn, or fetch the value first.")

@@ -62,6 +62,13 @@ class Operators:
     def __rtruediv__(self, other: Any) -> Any:
         return call("reflected_truediv", self, other)
 
+    def __div__(self, other: Any) -> Any:
+        """Python 2's `/`, a method that libraries copy to classes of their own."""
+        return call("div", self, other)
+
+    def __rdiv__(self, other: Any) -> Any:
+        return call("div", other, self)
+
     def __floordiv__(self, other: Any) -> Any:
         return call("binary", "FloorDiv", "floordiv", self, other)
 

@@ -46,21 +46,34 @@ def graph_of(inputs: Iterable[Any]) -> Graph:
 
 
 @export("name_scope")
-@contextlib.contextmanager
-def name_scope(name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> Iterator[str]:
+class name_scope(contextlib.ContextDecorator):
     """Prefix the names built inside (TF: tf.name_scope). `values` only determine the graph.
 
-    Yields the scope with its final "/", for use as a node's name.
+    Entering gives the scope with its final "/", for use as a node's name. `name`: the name that was chosen.
     """
-    chosen = default_name if name is None else name
-    if chosen is None and values is not None:
-        raise ValueError("At least one of name and default_name must be provided.")
-    values = list(values or ())
-    graph = graph_of(values)
-    with contextlib.ExitStack() as stack:
-        if graph is not get_default_graph():
-            stack.enter_context(graph.as_default())
-        yield stack.enter_context(graph.name_scope(chosen))
+
+    def __init__(self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> None:
+        self.name = default_name if name is None else name
+        self._given, self._values = (name, default_name, values), values
+        self._stack: contextlib.ExitStack | None = None
+
+    def _recreate_cm(self) -> name_scope:
+        return name_scope(*self._given)  # a decorated function may call itself
+
+    def __enter__(self) -> str:
+        if self.name is None and self._values is not None:
+            raise ValueError("At least one of name and default_name must be provided.")
+        graph = graph_of(list(self._values or ()))
+        with contextlib.ExitStack() as stack:
+            if graph is not get_default_graph():
+                stack.enter_context(graph.as_default())
+            scope = stack.enter_context(graph.name_scope(self.name))
+            self._stack = stack.pop_all()
+        return scope
+
+    def __exit__(self, *error: Any) -> bool | None:
+        assert self._stack is not None
+        return self._stack.__exit__(*error)
 
 
 @export("control_dependencies")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from penstock.client.resource_variable import ResourceVariable
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value_as_shape
-from penstock.graph.convert import constant
+from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import GraphKeys, get_collection, name_scope
-from penstock.ops.array import reshape
+from penstock.ops.array import expand_dims, reshape
 from penstock.ops.basic import group
 from penstock.ops.joining import concat
-from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.dtypes import DType, as_dtype, int32
 from penstock.tensor.shapes import TensorShape
 
 # --- framework.ops, framework.common_shapes -------------------------------------------------------------
@@ -170,6 +172,35 @@ def assert_float_dtype(dtype: Any) -> DType:
     return dtype
 
 
+def alias_inplace_update(x: Any, i: Any, v: Any) -> Tensor:
+    """`x` with `v` in its place `i`: an index, or a vector of indices with a row each; all of `x` if `i` is None (TF:
+    inplace_ops.alias_inplace_update)."""
+    return _in_place("TensorScatterUpdate", x, i, v)
+
+
+def alias_inplace_add(x: Any, i: Any, v: Any) -> Tensor:
+    """As `alias_inplace_update`, but `v` is added."""
+    return _in_place("TensorScatterAdd", x, i, v)
+
+
+def alias_inplace_sub(x: Any, i: Any, v: Any) -> Tensor:
+    """As `alias_inplace_update`, but `v` is subtracted."""
+    return _in_place("TensorScatterSub", x, i, v)
+
+
+def _in_place(op_name: str, x: Any, i: Any, v: Any) -> Tensor:
+    x, v = convert_to_tensor(x), convert_to_tensor(v)
+    if i is None:
+        return reshape(_in_place(op_name, reshape(x, [1, -1]), 0, reshape(v, [-1])), get_op("Shape")(x))
+    rows = reshape(get_op("Cast")(convert_to_tensor(i), DstT=int32), [-1, 1])
+    if x.shape.ndims != v.shape.ndims:
+        v = expand_dims(v, 0)  # one row
+    return get_op(op_name)(x, rows, v)
+
+
+inplace_update, inplace_add, inplace_sub = alias_inplace_update, alias_inplace_add, alias_inplace_sub
+
+
 # --- util -----------------------------------------------------------------------------------------------
 
 
@@ -184,8 +215,24 @@ def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
 
 def getargspec(fn: Callable[..., Any]) -> Any:
     """`inspect.getfullargspec` with the fields of Python 2's `getargspec` (TF: tf_inspect.getargspec)."""
-    full = inspect.getfullargspec(fn)
+    full = getfullargspec(fn)
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
+
+
+def getfullargspec(obj: Callable[..., Any]) -> inspect.FullArgSpec:
+    """As `inspect.getfullargspec`, of what decorators are around (TF: tf_inspect.getfullargspec).
+
+    Penstock's own functions have no annotations, like TensorFlow's: programs compare such specs with their functions'.
+    """
+    full = inspect.getfullargspec(_with_signature(obj))
+    return full._replace(annotations={}) if str(getattr(obj, "__module__", "")).startswith("penstock") else full
+
+
+def _with_signature(function: Any) -> Any:
+    """The innermost of a function's decorators that says which arguments it takes, or the function."""
+    while hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"):
+        function = function.__wrapped__
+    return function
 
 
 class ArgSpec(NamedTuple):
@@ -193,6 +240,21 @@ class ArgSpec(NamedTuple):
     varargs: str | None
     keywords: str | None
     defaults: tuple[Any, ...] | None
+
+
+class LazyLoader(ModuleType):
+    """A module that is imported when a name of it is asked for, and is then in `parent_module_globals` itself."""
+
+    def __init__(self, local_name: str, parent_module_globals: dict[str, Any], name: str, warning: Any = None) -> None:
+        super().__init__(name)
+        self._local_name, self._globals = local_name, parent_module_globals
+
+    def __getattr__(self, name: str) -> Any:
+        module = self._globals[self._local_name] = importlib.import_module(self.__name__)
+        return getattr(module, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib.import_module(self.__name__))
 
 
 # --- util.tf_decorator, util.tf_export ------------------------------------------------------------------

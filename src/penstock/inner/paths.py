@@ -50,7 +50,7 @@ PUBLIC = {
         "ops.session_ops ops.sort_ops ops.tensor_array_grad ops.variable_v1 ops.while_loop ops.while_v2 "
         "compat.v2_compat ops.array_grad ops.control_flow_grad ops.data_flow_grad ops.image_grad ops.linalg_grad "
         "ops.math_grad ops.nn_grad ops.sparse_grad ops.state_grad ops.ragged.ragged_tensor "
-        "ops.unconnected_gradients"
+        "ops.unconnected_gradients module.module"
     ),
     "app": "platform.app",
     "compat": "util.compat compat.compat",
@@ -256,3 +256,9 @@ OTHER_NAMES = {
     "ops.variables": "RefVariable=client.ref_variable.RefVariable",
 }
 """Names that are public under another one, which follows."""
+
+AUTOGRAPH = (
+    "converters.break_statements converters.continue_statements converters.return_statements core.converter "
+    "core.naming impl.api pyct.anno pyct.common_transformers.anf pyct.compiler pyct.inspect_utils "
+    "pyct.parser pyct.qual_names pyct.templates pyct.transformer"
+)

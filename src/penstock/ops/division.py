@@ -199,6 +199,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 @export("div")
+@operator_function
 @of_ragged("pairs")
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Python 2's `/`: division of integers rounds down (TF: tf.div)."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from penstock import as_tensorflow
-from penstock.programs import devices, hooks, removed, source, windows
+from penstock.programs import devices, hooks, old_messages, removed, source, windows
 
 
 def run_program(words: Sequence[str], strict_devices: bool = False, package: str | None = None) -> None:
@@ -89,6 +89,7 @@ def _run_notebook(path: str) -> None:
 def prepare() -> None:
     """Once in a process."""
     source.install()
+    old_messages.install()
     hooks.install([*removed.PATCHES, windows.PATCHES, devices.PATCHES], removed.MODULES)
 
 
