@@ -150,3 +150,8 @@ def test_linear_operators_tell_their_sizes_as_tensors() -> None:
     matrix = tf.linalg.LinearOperatorFullMatrix(tf.ones([4, 2, 3]))
     sizes = [matrix.range_dimension_tensor(), matrix.domain_dimension_tensor(), matrix.tensor_rank_tensor()]
     assert run(sizes) == [2, 3, 3] and run(matrix.batch_shape_tensor()).tolist() == [4]
+
+
+def test_an_argument_that_would_change_the_result_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="decode_raw takes only fixed_length=None"):
+        v2.io.decode_raw(tf.constant(["ab"]), tf.uint8, fixed_length=4)

@@ -169,8 +169,12 @@ _RENAMED = {
     "ones_like": {"input": "tensor"},
     "zeros_like": {"input": "tensor"},
 }
-_NOT_PASSED = {"io.decode_raw": "fixed_length", "math.bincount": "name", "nn.dilation2d": "data_format"}
-"""Arguments that change nothing, or that the function of TensorFlow 1 does not have."""
+_NOT_PASSED: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "io.decode_raw": ("fixed_length", (None,)),
+    "math.bincount": ("name", ()),
+    "nn.dilation2d": ("data_format", ("NHWC",)),
+}
+"""Arguments that the function of TensorFlow 1 does not have, and their values that it does without (none: all)."""
 
 _VALUES = {**{dtype.name: dtype for dtype in (float32, int32, int64, string)}, "NONE": UnconnectedGradients.NONE}
 
@@ -186,12 +190,15 @@ def signature_of(name: str) -> inspect.Signature | None:
 
 def with_arguments(name: str, function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
     """`function`, of TensorFlow 1, with the arguments that `name` has in TensorFlow 2."""
-    renamed, always, dropped = _RENAMED.get(name, {}), ALWAYS.get(name, {}), _NOT_PASSED.get(name, "")
+    renamed, always = _RENAMED.get(name, {}), ALWAYS.get(name, {})
+    dropped, values = _NOT_PASSED.get(name, ("", ()))
 
     @functools.wraps(function)
     def of_version_2(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
-        given.pop(dropped, None)
+        value = given.pop(dropped, values[0] if values else None)
+        if values and value not in values:
+            raise NotImplementedError(f"tf.compat.v2.{name} takes only {dropped}={values[0]!r} here")
         return function(**{renamed.get(argument, argument): value for argument, value in given.items()}, **always)
 
     of_version_2.__signature__ = signature  # type: ignore[attr-defined]
