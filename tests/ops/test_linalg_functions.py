@@ -94,6 +94,14 @@ def test_einsum_is_that_of_numpy_and_so_is_its_shape(equation: str, shapes: list
     np.testing.assert_allclose(_run(found), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("equation", "shape"), [("ii", (4, 4)), ("ijji", (2, 3, 3, 2)), ("i j i", (3, 2, 3))])
+def test_an_einsum_that_reads_the_same_backwards_is_a_trace_of_the_last_dimensions(
+    equation: str, shape: tuple[int, ...]
+) -> None:
+    x = randn(*shape).astype(np.float64)
+    np.testing.assert_allclose(_run(tf.einsum(equation, x)), np.trace(x, axis1=-2, axis2=-1), rtol=1e-9)
+
+
 def test_an_einsum_of_unknown_sizes_has_gradients() -> None:
     x, w = tf.placeholder(tf.float64, [None, None]), tf.constant(randn(3, 2).astype(np.float64))
     y = tf.einsum("ij,jk->k", x, w)

@@ -19,6 +19,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, conjugate, sum_to
+from penstock.ops.matrix import trace
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, broadcast_shape
@@ -181,7 +182,9 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """The sum of products given by `equation`, e.g. "ij,jk->ik" (TF: tf.einsum).
 
     Letters name dimensions, "..." leading ones that broadcast; dimensions that are not named after the arrow are summed
-    over. More than two inputs are multiplied in pairs from the left. Raises ValueError for an invalid equation.
+    over. More than two inputs are multiplied in pairs from the left. An equation of one input, without an arrow, that
+    reads the same backwards and names a dimension twice ("ii", "ijji") is `trace`, over the last two dimensions, as in
+    TensorFlow 1.15 and unlike NumPy. Raises ValueError for an invalid equation.
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
@@ -190,6 +193,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     if not inputs:
         raise ValueError("einsum needs an input")
     with name_scope(name, "einsum", list(inputs)) as scope:
+        if len(inputs) == 1 and _is_trace(equation):
+            return trace(inputs[0], name=scope)
         tensors = [convert_to_tensor(x) for x in inputs]
         subscripts, output = parse(equation, len(tensors))
         while len(tensors) > 2:
@@ -200,6 +205,11 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             first = EINSUM(tensors[:2], equation=f"{subscripts[0]},{subscripts[1]}->{kept}")
             tensors, subscripts = [first, *tensors[2:]], [kept, *subscripts[2:]]
         return EINSUM(tensors, equation=f"{','.join(subscripts)}->{output}", name=scope)
+
+
+def _is_trace(equation: str) -> bool:
+    text = equation.replace(" ", "")
+    return text.isalpha() and text == text[::-1] and any(text.count(name) == 2 for name in text)
 
 
 # --- tensordot ------------------------------------------------------------------------------------------
