@@ -12,7 +12,7 @@ from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, counted_as, more_nodes, name_scope
 from penstock.layers.core import Dense
 from penstock.ops.array import expand_dims, reshape, shape, squeeze
 from penstock.ops.basic import identity
@@ -81,7 +81,8 @@ class BaseAttentionMechanism(AttentionMechanism):
             dims = self._keys.shape.tuple
             self._batch_size = _known(dims, 0, self._keys)
             self._alignments_size = _known(dims, 1, self._keys)
-            masked = _score_mask(self._keys, memory_sequence_length, score_mask_value)
+            with counted_as(0):  # TensorFlow makes the mask anew in each step
+                masked = _score_mask(self._keys, memory_sequence_length, score_mask_value)
             self._probability_fn: Callable[[Any, Any], Any] = lambda score, state: probability_fn(masked(score), state)
 
     @property
@@ -144,6 +145,7 @@ def _prepared(memory: Any, lengths: Any, check_inner_dims_defined: bool) -> Any:
                 )
     if lengths is None:
         return memory
+    more_nodes(2)
     first = flatten(memory)[0]
     mask = sequence_mask(convert_to_tensor(lengths, name="memory_sequence_length"), shape(first)[1], first.dtype)
 
