@@ -210,6 +210,19 @@ def test_a_constant_that_does_not_fit_its_dtype_is_refused(value: object, dtype:
         tf.constant(value, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_dimensions_are_numbers_of_constants_of_an_integer_type(dtype: str) -> None:
+    both, one = tf.constant([10, tf.Dimension(20)], dtype), tf.constant(tf.Dimension(3), dtype)
+    with tf.Session() as session:
+        assert [value.tolist() for value in session.run([both, one])] == [[10, 20], 3]
+    for value in ([10, tf.Dimension(20)], tf.Dimension(3)):
+        for other in (None, "float32"):
+            with pytest.raises(TypeError):
+                tf.constant(value, other)
+    with pytest.raises(TypeError, match="unknown Dimension"):
+        tf.constant([tf.Dimension(None)], dtype)
+
+
 def test_attributes_are_inferred_and_checked() -> None:
     assert tf.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32)).op.get_attr("T") == tf.float32
     with pytest.raises(TypeError, match="allowed values"):

@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.export import export
 from penstock.tensor.dtypes import DType, as_dtype, string as string_dtype
-from penstock.tensor.shapes import TensorShape
+from penstock.tensor.shapes import Dimension, TensorShape
 
 if TYPE_CHECKING:
     from penstock.graph.operation import Operation, Tensor
@@ -61,6 +61,13 @@ def _of_objects(array: np.ndarray) -> np.ndarray:
     return numbers if numbers.dtype.kind in "biufc" else array
 
 
+def _with_dimensions(array: np.ndarray) -> np.ndarray:
+    """Objects of which those that are dimensions of shapes, [10, Dimension(20)], are ints."""
+    found = np.empty(array.shape, object)
+    found.reshape(-1)[:] = [int(each) if isinstance(each, Dimension) else each for each in array.flat]
+    return found
+
+
 def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
     if hasattr(value, "detach"):  # a torch tensor
         value = value.detach().cpu().numpy()
@@ -84,7 +91,7 @@ def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
             raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type 'str' instead.")
         return _string_array(value)
     if array.dtype == object and dtype is not None:
-        array = _of_objects(array)
+        array = _of_objects(_with_dimensions(array) if dtype.is_integer else array)
     if array.dtype.kind == "O":
         raise TypeError(f"Cannot make a tensor of {_brief(value)}: its elements are not numbers or strings.")
     if dtype is None:
