@@ -162,6 +162,22 @@ def test_measures_of_two_images_agree_with_their_formulas() -> None:
     np.testing.assert_allclose(_run(tf.image.total_variation(tf.constant(X))), edges, rtol=1e-5)
 
 
+def test_four_channels_are_for_a_png_and_only_an_error_where_it_runs() -> None:
+    picture = np.random.RandomState(3).randint(0, 255, (4, 4, 3)).astype(np.uint8)
+    png, jpeg = (_run(code(picture)) for code in (tf.image.encode_png, tf.image.encode_jpeg))
+    contents, four = tf.placeholder(tf.string, []), tf.placeholder(tf.bool, [])
+    kinds: tuple[Any, ...] = (tf.image.decode_jpeg, tf.image.decode_png, tf.image.decode_image)
+    for decode in kinds:
+        y = tf.cond(four, lambda: decode(contents, channels=4), lambda: decode(contents, channels=3))  # noqa: B023
+        assert _run(y, {contents: jpeg, four: False}).shape == (4, 4, 3)
+        opaque = np.concatenate([picture, np.full((4, 4, 1), 255, np.uint8)], -1)
+        np.testing.assert_array_equal(_run(y, {contents: png, four: True}), opaque)
+        with pytest.raises(errors.InvalidArgumentError, match="channels must be 0, 1, or 3 for JPEG"):
+            _run(y, {contents: jpeg, four: True})
+    with pytest.raises(ValueError, match="channels must be in"):
+        tf.image.decode_image(contents, channels=2)
+
+
 def test_a_picture_goes_to_a_file_and_back() -> None:
     picture = np.random.RandomState(3).randint(0, 255, (12, 10, 3)).astype(np.uint8)
     coded = tf.image.encode_png(picture)

@@ -196,8 +196,11 @@ def decode_image(
 ) -> Tensor:
     """Any JPEG, PNG, GIF or BMP file; for a GIF all frames, with an additional dimension (TF: tf.image.decode_image).
 
-    Without `expand_animations` only the first frame, so that the result's rank is statically 3.
+    Without `expand_animations` only the first frame, so that the result's rank is statically 3. Raises ValueError for
+    channels other than None, 0, 1, 3 and 4.
     """
+    if channels not in (None, 0, 1, 3, 4):
+        raise ValueError("channels must be in (None, 0, 1, 3, 4)")
     return one_file(
         DECODE_IMAGE, contents, name, channels=channels or 0, dtype=as_dtype(dtype), expand_animations=expand_animations
     )

@@ -55,7 +55,7 @@ DECODE_JPEG.not_differentiable()
 
 @DECODE_JPEG.kernel("CPU")
 def decode_jpeg_kernel(ctx: KernelContext) -> Kernel:
-    read = reader(channels_of(ctx, (0, 1, 3)), COMMON, **_jpeg_options(ctx))
+    read = reader(channels_of(ctx, (0, 1, 3, 4)), COMMON, **_jpeg_options(ctx))
     return lambda contents: to_tensor(still(*read(contents)))
 
 
@@ -124,9 +124,9 @@ def decode_jpeg(
 ) -> Tensor:
     """A JPEG file (or PNG, or GIF of one frame) as [height, width, channels] uint8 (TF: tf.image.decode_jpeg).
 
-    channels: 0 as in the file, 1 grey, 3 RGB. ratio: 1, 2, 4 or 8 times smaller. try_recover_truncated: missing pixels
-    at the end are grey. acceptable_fraction: the fraction of rows that must exist; the others are black. Raises
-    InvalidArgumentError for contents that are not an image.
+    channels: 0 as in the file, 1 grey, 3 RGB, 4 RGBA (of a PNG only). ratio: 1, 2, 4 or 8 times smaller.
+    try_recover_truncated: missing pixels at the end are grey. acceptable_fraction: the fraction of rows that must
+    exist; the others are black. Raises InvalidArgumentError for contents that are not an image.
     """
     return one_file(
         DECODE_JPEG,
