@@ -207,6 +207,17 @@ def test_batch_norm_can_correct_the_average_that_began_at_zero() -> None:
         np.testing.assert_allclose(session.run(moving_mean), V.mean(0), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("fused", [None, False])
+def test_what_corrects_the_average_is_a_model_variable_where_no_op_normalizes(fused: bool | None) -> None:
+    layers.batch_norm(tf.constant(X), zero_debias_moving_mean=True, fused=fused)
+    correcting = ["BatchNorm/BatchNorm/moving_mean/biased", "BatchNorm/BatchNorm/moving_mean/local_step"]
+    own = ["BatchNorm/beta", "BatchNorm/moving_mean", "BatchNorm/moving_variance"]
+    assert names() == [*own, *correcting]
+    assert names(tf.GraphKeys.MODEL_VARIABLES) == ([*own, *correcting] if fused is False else own)
+    updates = [update.name for update in tf.get_collection(tf.GraphKeys.UPDATE_OPS)]
+    assert updates == ["BatchNorm/AssignMovingAvg:0", "BatchNorm/AssignMovingAvg_1:0"]
+
+
 def test_batch_norm_says_what_it_cannot_do() -> None:
     with pytest.raises(NotImplementedError, match="renorm"):
         layers.batch_norm(tf.constant(X), renorm=True)

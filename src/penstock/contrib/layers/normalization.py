@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from penstock import nn
@@ -9,7 +10,7 @@ from penstock.client.initializers import ones_initializer, zeros_initializer
 from penstock.client.variable_scope import get_variable_scope, variable_scope
 from penstock.contrib.framework.arg_scopes import add_arg_scope
 from penstock.contrib.framework.variables import model_variable
-from penstock.contrib.layers.scopes import finish
+from penstock.contrib.layers.scopes import finish, layer_scope
 from penstock.contrib.layers.utils import channel_dimension, get_variable_collections
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
@@ -108,11 +109,14 @@ def batch_norm(
         if known_truth(is_training) is not False:
 
             def follow() -> list[Any]:
-                debias = zero_debias_moving_mean, False
-                return [
-                    assign_moving_average(m, b, decay, zero_debias=d)
-                    for m, b, d in zip(moving, batch, debias, strict=True)
-                ]
+                # The variables that correct for the zeros are model variables too, but not where one op normalizes.
+                scope = get_variable_scope()
+                with nullcontext() if use_op else layer_scope(scope, "", inputs, None, names=False):
+                    debias = zero_debias_moving_mean, False
+                    return [
+                        assign_moving_average(m, b, decay, zero_debias=d)
+                        for m, b, d in zip(moving, batch, debias, strict=True)
+                    ]
 
             if updates_collections is None:
 

@@ -19,11 +19,11 @@ RENAMED = {"kernel": "weights", "bias": "biases"}
 
 
 def layer_scope(
-    scope: Any, default: str, inputs: Any, reuse: Any, renamed: dict[str, str] | None = None
+    scope: Any, default: str, inputs: Any, reuse: Any, renamed: dict[str, str] | None = None, names: bool = True
 ) -> AbstractContextManager[VariableScope]:
-    """A variable scope whose variables are model variables, some of them renamed."""
+    """A variable scope whose variables are model variables, some of them renamed; `names`: and a name scope."""
     getter = functools.partial(_get_model_variable, renamed or {})
-    return variable_scope(scope, default, [inputs], reuse=reuse, custom_getter=getter)
+    return variable_scope(scope, default, [inputs], reuse=reuse, custom_getter=getter, auxiliary_name_scope=names)
 
 
 def _get_model_variable(renamed: dict[str, str], getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
