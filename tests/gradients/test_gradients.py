@@ -74,6 +74,8 @@ def test_integer_paths_carry_no_gradient(session: tf.Session) -> None:
         tf.gradients(i * 2, i) == tf.gradients(i * 2, i, grad_ys=i) == tf.gradients(tf.cast(i, tf.float32), i) == [None]
     )
     mixed = tf.gradients([i * 2, x * 3.0], [i, x])
+    assert session.run(tf.gradients([i, n], [i, n])[0]).tolist() == [1, 1]  # of one to itself there is
+    assert session.run(tf.gradients(i, [i], grad_ys=[3 * i])[0]).tolist() == [3, 6]
     assert mixed[0] is None and session.run(mixed[1]).tolist() == [3, 3]
     with pytest.raises(TypeError, match="string"):
         tf.gradients(tf.constant("a"), x)

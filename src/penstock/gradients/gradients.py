@@ -92,7 +92,8 @@ def gradients(
 
     Raises LookupError for an operation on a path without a gradient function, ValueError if a gradient function
     returns a wrong number or shape of gradients or unconnected_gradients is neither, TypeError for complex or
-    non-numeric ys without grad_ys. There is no gradient (None) of or to integers. Source: white paper section 4.1; TF:
+    non-numeric ys without grad_ys. There is no gradient (None) of or to integers, but of one to
+    itself. Source: white paper section 4.1; TF:
     tf.gradients.
     """
     ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
@@ -107,7 +108,9 @@ def gradients(
             write_functions_out(y_tensors, x_tensors)
         options = _Options(colocate_gradients_with_ops, gate_gradients, aggregation_method)
         walk = _BackwardWalk(y_tensors, x_tensors, [_differentiated(s) for s in stops], options)
-        found = walk.run([_initial(i, *pair) for i, pair in enumerate(zip(y_tensors, grad_ys, strict=True))])
+        found = walk.run(
+            [_initial(i, y, grad, y in x_tensors) for i, (y, grad) in enumerate(zip(y_tensors, grad_ys, strict=True))]
+        )
         if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
             zeros = get_op("ZerosLike")
             found = [zeros(x) if g is None else g for g, x in zip(found, xs, strict=True)]
@@ -132,18 +135,18 @@ def _differentiated(x: Any) -> Tensor:
     return x._ref() if hasattr(x, "_ref") else convert_to_tensor(x)
 
 
-def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
+def _initial(i: int, y: Tensor, grad: Any, wanted: bool) -> Gradient | None:
     """The derivative with respect to the `i`-th y: ones, or the caller's value, in y's shape.
 
-    None for ints.
+    None for ints, unless y is itself an x.
     """
     dtype = y.dtype.base_dtype
-    if dtype.is_integer or dtype.is_bool:
+    if dtype.is_bool or (dtype.is_integer and not wanted):
         return None
     if grad is None:
         if dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {dtype.name})")
-        if not dtype.is_floating:
+        if not (dtype.is_floating or dtype.is_integer):
             raise TypeError(f"{y.name} is {dtype.name}: only floating-point tensors have gradients")
         return _ones(y, f"grad_ys_{i}")
     if isinstance(grad, IndexedSlices):
