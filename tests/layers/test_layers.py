@@ -141,6 +141,32 @@ def test_flatten_keeps_the_batch_unknown() -> None:
     np.testing.assert_array_equal(run(y, {x: X}), X.reshape(2, -1))
 
 
+def test_flatten_of_channels_first_moves_them_to_the_end() -> None:
+    layer = tf.layers.Flatten(data_format="channels_first")
+    wanted = X.transpose(0, 2, 3, 1).reshape(2, -1)
+    np.testing.assert_array_equal(run(layer(tf.constant(X))), wanted)
+    np.testing.assert_array_equal(run(tf.layers.flatten(X, data_format="channels_first")), wanted)
+    assert (layer.data_format, tf.layers.Flatten().data_format) == ("channels_first", "channels_last")
+    with pytest.raises(ValueError, match="data_format"):
+        tf.layers.Flatten(data_format="other")
+
+
+@pytest.mark.parametrize("kind", [tuple, list, tf.TensorShape])
+def test_layers_can_be_built_for_a_shape_before_their_first_call(kind: Any) -> None:
+    dense, conv = tf.layers.Dense(3), tf.layers.Conv2D(5, 2)
+    apart, norm = tf.layers.SeparableConv2D(5, 2), tf.layers.BatchNormalization()
+    dense.build(kind((None, 4)))
+    for layer in (conv, apart):
+        layer.build(kind((None, 8, 8, 3)))
+    norm.build(kind((None, tf.Dimension(4))))
+    assert dense.kernel.shape == [4, 3] and norm.gamma.shape == [4] and apart.built
+    assert conv.kernel.shape == [2, 2, 3, 5]
+    built = names()
+    assert built[:2] == ["dense/kernel", "dense/bias"]
+    dense(tf.zeros([2, 4]))
+    assert names() == built
+
+
 @pytest.mark.parametrize("axis", [-1, 1])
 @pytest.mark.parametrize("as_tensor", [False, True])
 @pytest.mark.parametrize("fused", [None, False])

@@ -256,8 +256,9 @@ def channel_axis(data_format: str, ndims: int) -> int:
     return ndims - 1 if data_format == "channels_last" else 1
 
 
-def known_channels(shape: TensorShape, axis: int, layer: Any) -> int:
+def known_channels(shape: Any, axis: int, layer: Any) -> int:
     """The size of the channel axis; raises ValueError if it is not known."""
+    shape = TensorShape(shape)
     size = None if shape.ndims is None else shape.as_list()[axis]
     if size is None:
         raise ValueError(f"{type(layer).__name__} needs to know the size of axis {axis} of its input, got {shape}")

@@ -14,6 +14,7 @@ from penstock.layers.base import Layer, channel_axis, known_channels, spatial
 from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.nn.convolution import convolution
 from penstock.ops.stacking import stack
+from penstock.tensor.shapes import TensorShape
 
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -63,6 +64,7 @@ class _Conv(Layer):
         return [*self.kernel_size, channels, self.filters]
 
     def build(self, input_shape: Any) -> None:
+        input_shape = TensorShape(input_shape)
         if input_shape.ndims is not None and input_shape.ndims != self.rank + 2:
             raise ValueError(f"{type(self).__name__} takes inputs of rank {self.rank + 2}, got shape {input_shape}")
         self.build_kernels(input_shape)

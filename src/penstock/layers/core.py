@@ -13,12 +13,13 @@ from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import more_nodes
-from penstock.layers.base import Layer, known_channels
+from penstock.layers.base import Layer, channel_axis, known_channels
 from penstock.ops.array import reshape, shape as shape_of_tensor
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.control_flow.cond import cond
 from penstock.ops.joining import concat
+from penstock.ops.layout import transpose
 from penstock.ops.matrix import matmul
 from penstock.tensor.dtypes import bool as bool_dtype
 from penstock.tensor.shapes import TensorShape
@@ -127,9 +128,20 @@ class Dropout(Layer):
 
 @export("layers.Flatten")
 class Flatten(Layer):
-    """Flattens all axes except the first (TF: tf.layers.Flatten)."""
+    """Flattens all axes except the first, with channels last (TF: tf.layers.Flatten).
+
+    data_format: "channels_first" moves the inputs' axis 1 to the end first. Raises ValueError for other formats.
+    """
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = (data_format or "channels_last").lower()
+        channel_axis(self.data_format, 2)
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        rank = inputs.shape.ndims
+        if self.data_format == "channels_first" and rank is not None and rank > 2:
+            inputs = transpose(inputs, [0, *range(2, rank), 1])
         outputs = reshape(inputs, [-1 if inputs.shape.ndims is None else shape_of_tensor(inputs)[0], -1])
         if inputs.shape.ndims is not None:
             outputs.set_shape(self.compute_output_shape(inputs.shape))
@@ -181,6 +193,6 @@ def dropout(
 
 
 @export("layers.flatten")
-def flatten(inputs: Any, name: str | None = None) -> Tensor:
-    """inputs [n, ...] -> [n, k] (TF: tf.layers.flatten)."""
-    return Flatten(name=name)(inputs)
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
+    """inputs [n, ...] -> [n, k] (TF: tf.layers.flatten); data_format: see `Flatten`."""
+    return Flatten(data_format, name=name)(inputs)
