@@ -183,6 +183,38 @@ def test_many_threads_build_one_graph_each_in_scopes_of_its_own(graph: tf.Graph)
     assert all(op.device == f"/device:CPU:{op.name.split('/')[0].removeprefix('thread')}" for op in ops)
 
 
+def test_a_message_of_a_graph_has_all_inputs_of_its_nodes_while_a_thread_adds_gradients_of_a_loop() -> None:
+    """Those give nodes of the loop control inputs that are built later."""
+
+    class Slow(tf.Graph):
+        def get_operations(self) -> list[tf.Operation]:
+            found = super().get_operations()
+            if builders:
+                builders[0].start()
+                builders.pop().join(0.3)
+            return found
+
+    graph = Slow()
+    builders: list[threading.Thread] = []
+
+    def differentiate() -> None:
+        with graph.as_default():
+            tf.gradients(loop, x)
+
+    with graph.as_default():
+        x = tf.constant(2.0)
+        loop = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * v), (0, x))[1]
+        tf.gradients(loop, x)
+        builders.append(builder := threading.Thread(target=differentiate))
+        message = graph.as_graph_def()
+    builder.join()
+    names = {node.name for node in message.node}
+    assert {text.lstrip("^").partition(":")[0] for node in message.node for text in node.input} <= names
+    assert len(graph.get_operations()) > len(names)
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.import_graph_def(message, return_elements=[loop.name])) == [256.0]
+
+
 def test_a_constant_does_not_follow_the_array_it_was_made_from() -> None:
     array = np.ones(3, np.float32)
     c = tf.constant(array)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
     """The graph as a GraphDef; with `add_shapes`, static shapes are included as `_output_shapes`."""
     proto = graph_pb2.GraphDef(versions=versions())
-    for op in graph.get_operations()[from_version or 0 :]:
-        node = node_def(op)
-        if add_shapes and op._outputs:
-            node.attr["_output_shapes"].list.shape.extend([t.shape.as_proto() for t in op._outputs])
-        proto.node.append(node)
+    with graph._lock:  # a node of a loop may get inputs that were built later, by another thread after the last here
+        for op in graph.get_operations()[from_version or 0 :]:
+            node = node_def(op)
+            if add_shapes and op._outputs:
+                node.attr["_output_shapes"].list.shape.extend([t.shape.as_proto() for t in op._outputs])
+            proto.node.append(node)
     functions = library_of(graph)
     if functions:
         proto.library.CopyFrom(library_def(functions))
