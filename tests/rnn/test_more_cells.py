@@ -193,6 +193,22 @@ def test_a_fused_lstm_is_an_lstm_over_time_with_names_of_its_own() -> None:
     np.testing.assert_allclose(np.hstack(state), np.hstack(last))
 
 
+def test_fused_lstms_in_one_scope_have_variables_of_their_own() -> None:
+    x = tf.constant(XS)
+    with tf.variable_scope("both"):
+        ahead, back = rnn.LSTMBlockFusedCell(4), rnn.LSTMBlockFusedCell(4)
+        ahead(x, dtype=tf.float64)
+        rnn.TimeReversedFusedRNN(back)(x, dtype=tf.float64, sequence_length=[5, 3])
+        ahead(x, dtype=tf.float64)
+    rnn.LSTMBlockFusedCell(4, name="named")(x, dtype=tf.float64, scope="other")
+    with tf.variable_scope("both", reuse=True):
+        shared = rnn.LSTMBlockFusedCell(4, reuse=True)
+        shared(x, dtype=tf.float64)
+    scopes = ["both/lstm_fused_cell", "both/lstm_fused_cell_1", "other"]
+    assert [v.op.name for v in tf.global_variables()] == [f"{s}/{p}" for s in scopes for p in ("kernel", "bias")]
+    assert shared.variables == ahead.variables and shared.name == back.name == "lstm_fused_cell"
+
+
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("as_list", [True, False])
 @pytest.mark.parametrize("lengths", [None, [5, 3]])

@@ -102,11 +102,12 @@ class RNNCell:
 
         All calls add nodes to the name scope of the first.
         """
-        first = self._scope is None
+        first = self._first is None
         place = _Place.of(inputs, scope)
         if first:
             self._first, self._unused = place, copy.deepcopy(self)
-            self._open_scope(scope)
+            if self._scope is None:
+                self._open_scope(scope)
         elif self._first is not None and self._first.has_other_weights_than(place):
             return self._at(place)(inputs, state, scope, *args, **kwargs)
         reuse = True if not first and self._reuse is not AUTO_REUSE else self._reuse

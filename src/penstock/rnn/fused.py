@@ -75,7 +75,8 @@ def _turned(value: Any, lengths: Any) -> Any:
 
 @export("contrib.rnn.LSTMBlockFusedCell")
 class LSTMBlockFusedCell(FusedRNNCell):
-    """An LSTM over all steps with the name and arguments of TensorFlow's fused one; its scope is "lstm_fused_cell".
+    """An LSTM over all steps with the name and arguments of TensorFlow's fused one; its scope is "lstm_fused_cell",
+    or "lstm_fused_cell_1" and so on if that is taken.
 
     cell_clip: the bound of the memory (-1 or None: none). use_peephole: the gates see the memory.
     """
@@ -91,6 +92,10 @@ class LSTMBlockFusedCell(FusedRNNCell):
         name: str = "lstm_fused_cell",
     ) -> None:
         self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
+
+    @property
+    def name(self) -> str:
+        return str(self._cell._name)
 
     @property
     def num_units(self) -> int:
@@ -111,8 +116,8 @@ class LSTMBlockFusedCell(FusedRNNCell):
         value = convert_to_tensor(stack(inputs) if is_list else inputs, name="inputs")
         if initial_state is None:
             dtype = dtype or value.dtype.base_dtype
-        if scope is not None:
-            self._cell._name = scope
+        if self._cell._scope is None:  # here, since scopes that are reopened, as below, count names from the start
+            self._cell._open_scope(scope)
         with variable_scope(get_variable_scope(), auxiliary_name_scope=False) as outer:
             outputs, state = dynamic_rnn(
                 self._cell, value, sequence_length, initial_state, dtype, time_major=True, scope=outer
