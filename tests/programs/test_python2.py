@@ -208,6 +208,34 @@ def test_temporary_files_of_python_2_take_text_and_bytes_and_give_text(tmp_path:
     assert output_of(tmp_path, text) == "[['a', 'b\\n'], ['c\\n']]\nd\n"
 
 
+def test_temporary_files_of_python_2_give_back_data(tmp_path: Path) -> None:
+    text = (
+        "import cPickle, gzip, pickle, tempfile, wave\nimport numpy as np\n"
+        "f = tempfile.TemporaryFile()\nnp.save(f, np.arange(300))\nf.seek(0)\nprint np.load(f).sum()\n"
+        "f = tempfile.TemporaryFile('w+')\ncPickle.dump({'a': 1}, f)\nf.seek(0)\nprint pickle.load(f)\n"
+        "f = tempfile.NamedTemporaryFile(suffix='.wav')\nw = wave.open(f, 'wb')\n"
+        "w.setparams((1, 2, 8000, 0, 'NONE', ''))\n"
+        "w.writeframes(np.arange(65, 70, dtype='int16').tobytes())\nw.close()\n"
+        "print wave.open(open(f.name, 'rb')).getnframes()\nf.seek(0)\nprint wave.open(f, 'rb').getnframes()\n"
+        "f = tempfile.TemporaryFile()\nz = gzip.GzipFile(fileobj=f, mode='wb')\nz.write(b'zipped')\nz.close()\n"
+        "f.seek(0)\nprint gzip.GzipFile(fileobj=f).read().decode()\n"
+    )
+    assert output_of(tmp_path, text) == "44850\n{'a': 1}\n5\n5\nzipped\n"
+
+
+def test_temporary_files_of_python_2_that_others_write_give_text_or_data(tmp_path: Path) -> None:
+    text = (
+        "import subprocess, sys, tempfile\nimport numpy as np\n"
+        "f = tempfile.TemporaryFile()\nsubprocess.check_call([sys.executable, '-c', 'print(7)'], stdout=f)\nf.seek(0)\n"
+        "print f.read() == '7\\n', [f.read()]\n"
+        "f = tempfile.NamedTemporaryFile(suffix='.npy')\nnp.save(f.name, np.arange(3))\nprint np.load(f).sum()\n"
+        "f = tempfile.TemporaryFile()\nf.writelines(['a\\r\\n', 'b'])\nf.seek(-1, 1)\n"
+        "print f.read(1) == 'b'\nf.seek(0)\n"
+        "print f.readlines(), [f.readline()]\n"
+    )
+    assert output_of(tmp_path, text) == "True ['']\n3\nTrue\n['a\\r\\n', 'b'] ['']\n"
+
+
 def test_text_that_prints_to_files_is_python_2(tmp_path: Path) -> None:
     """Python 3 takes `print >> file, text` for a tuple that begins with a shift."""
     text = "f = open('f', 'w')\nprint >> f, 'a', 'b',\nprint >>f, 7 / 2\nf.close()\nprint(open('f').read())\n"

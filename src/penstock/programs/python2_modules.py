@@ -9,6 +9,8 @@ from hashlib import algorithms_guaranteed, new as new_hash
 from types import ModuleType
 from typing import Any
 
+from penstock.programs.python2_temporary import temporary
+
 PREFIX = "penstock.programs.python2_modules."
 """Converted text imports them from here: other text that asks for a `cPickle` is told that there is none."""
 
@@ -115,17 +117,6 @@ def _hash_new(name: str, data: Any = b"") -> Hash:
     return Hash(new_hash(name), data)
 
 
-def _temporary(kind: str, mode: str = "w+b", bufsize: int = -1, *args: Any, **options: Any) -> Any:
-    """A temporary file, in which text and bytes are written, and read as text."""
-    import tempfile
-
-    how = {"encoding": "utf-8", "errors": "surrogateescape", **options}
-    file = getattr(tempfile, kind)(mode.replace("b", ""), bufsize, *args, **how)
-    written = file.write
-    file.write = lambda data: written(data if isinstance(data, str) else bytes(data).decode("utf-8", "surrogateescape"))
-    return file
-
-
 _PICKLE = {"load": pickle_load, "loads": pickle_loads, "dump": pickle_dump}
 EXTRA: dict[str, dict[str, Any]] = {
     "StringIO": {"StringIO": StringIO},
@@ -133,7 +124,7 @@ EXTRA: dict[str, dict[str, Any]] = {
     "cPickle": _PICKLE,
     "pickle": _PICKLE,
     "hashlib": {"new": _hash_new, **{name: partial(_hash_new, name) for name in algorithms_guaranteed}},
-    "tempfile": {name: partial(_temporary, name) for name in ("NamedTemporaryFile", "TemporaryFile")},
+    "tempfile": {name: partial(temporary, name) for name in ("NamedTemporaryFile", "TemporaryFile")},
     "UserDict": {"IterableUserDict": dict, "DictMixin": object},
 }
 
