@@ -138,8 +138,8 @@ def test_a_list_has_the_plan_of_the_array_that_it_stands_for(planned: list[Any])
         assert session.run(y, {x: [[1.0, 2.0], [3.0, 4.0]], i: [1]}).tolist() == [[6.0, 8.0]]
         assert session.run(y, {x: np.ones((2, 2)), i: (0,)}).tolist() == [[2.0, 2.0]]
         assert session.run(y, {x: [np.ones(2), np.zeros(2)], i: np.array([1])}).tolist() == [[0.0, 0.0]]
-        with pytest.raises(TypeError, match=r"Cannot feed \[1.5\] for"):
-            session.run(y, {x: [[1.0, 2.0]], i: [1.5]})
+        with pytest.raises(TypeError, match=r"Cannot feed \[1j\] for"):
+            session.run(y, {x: [[1.0, 2.0]], i: [1j]})
     assert planned[0] == [(2, 2), (1,)]
     assert planned[1:] in ([], [[]])
 
@@ -155,7 +155,7 @@ class _NoHash:
     "value",
     [
         np.ones((2, 4)), np.ones(3), [[1.0, 2.0]], "text", np.array([["a", "b", "c"]]), None, {}, object(), _NoHash(),
-        np.array([[1j, 1j, 1j]]), np.full((2, 3), {}, object), [[1.0, 2.0], [3.0]], 5.0, torch.ones(2, 2),
+        [[1j, 1j, 1j]], np.full((2, 3), {}, object), [[1.0, 2.0], [3.0]], 5.0, torch.ones(2, 2),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip

@@ -30,3 +30,8 @@ def test_lists_of_slices_or_of_rows_are_tuples(tmp_path: Path) -> None:
         "[0 3] [[1 2]] [[1]] (2, 3)\n[2 3] [2 3] [[3, 4, 5], [0, 1, 2]] [[0, 1, 2], [3, 4, 5]] 3\n"
         "[[-1, 1, 12], [9, 4, 5]] 1 e [2]\n[array([-1,  9]), 1]\n"
     )
+
+
+def test_a_list_that_is_written_as_an_index_is_enough(tmp_path: Path) -> None:
+    text = "import numpy as np\np = np.eye(3)\ndef f(p):\n    return p[[range(2), [0, 1]]]\nprint(f(p))\n"
+    assert output_of(tmp_path, text) == "[1. 1.]\n"  # as NumPy 1.16 prints it

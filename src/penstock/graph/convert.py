@@ -55,7 +55,7 @@ def convert_to_tensor(
     if isinstance(value, Tensor):
         return _checked(value, wanted)
     hint = preferred_dtype if dtype_hint is None else dtype_hint
-    if hint is not None and wanted is None:
+    if hint is not None and wanted is None and not _wraps(value, as_dtype(hint)):
         try:
             return convert_to_tensor(value, hint, name, as_ref=as_ref)
         except (TypeError, ValueError):
@@ -70,6 +70,15 @@ def convert_to_tensor(
                 raise DtypeMismatchError(f"{message}. Convert it with tf.cast.")
             return found
     return constant(value, wanted, name=name or "Const")
+
+
+def _wraps(value: Any, hint: DType) -> bool:
+    """Whether whole numbers would wrap around in a type that is only preferred: sizes of shapes, for which TensorFlow
+    takes int32 whatever they are."""
+    if not hint.is_integer or not isinstance(value, int | list | tuple | np.ndarray):
+        return False
+    numbers = value.flat if isinstance(value, np.ndarray) else value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(each, int | np.integer) and not hint.min <= each <= hint.max for each in numbers)
 
 
 class DtypeMismatchError(TypeError, ValueError):

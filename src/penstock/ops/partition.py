@@ -63,7 +63,6 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 
 @export("where_v2")
-@of_ragged("rows")
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """As `where`, but `condition`, `x` and `y` are broadcast against each other (TF: tf.where_v2)."""
     if x is None or y is None:

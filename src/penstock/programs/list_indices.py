@@ -8,7 +8,9 @@ written as indices.
 from __future__ import annotations
 
 import ast
+import opcode
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,29 @@ from penstock.programs.report import REPORT
 _SLICES, _ROWS = "_index_of_slices", "_index_of_rows"
 
 
-def is_needed(names: set[str]) -> bool:
-    """Whether code that mentions these names may do it."""
-    return not names.isdisjoint({"np", "numpy"})
+def is_needed(code: CodeType, names: set[str]) -> bool:
+    """Whether code, which mentions these names, may do it: it uses NumPy, and makes slices or writes lists as indices."""
+    return not names.isdisjoint({"np", "numpy"}) and ("slice" in names or _indexes_by_lists(code))
+
+
+def _indexes_by_lists(code: CodeType) -> bool:
+    todo = [code]
+    while todo:
+        each = todo.pop()
+        todo.extend(constant for constant in each.co_consts if isinstance(constant, CodeType))
+        instructions = each.co_code  # pairs of a number and an argument
+        lists = (at for at in range(0, len(instructions) - 2, 2) if instructions[at] == _BUILD_LIST)
+        if any(instructions[at + 2] in _INDEXING for at in lists):
+            return True
+    return False
+
+
+_BUILD_LIST = opcode.opmap["BUILD_LIST"]
+_INDEXING = {
+    opcode.opmap[name]
+    for name in ("BINARY_SUBSCR", "BINARY_OP", "STORE_SUBSCR", "DELETE_SUBSCR", "COPY")  # BINARY_OP since Python 3.14
+    if name in opcode.opmap
+}
 
 
 class Conversions(ast.NodeTransformer):

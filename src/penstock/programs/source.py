@@ -83,10 +83,8 @@ def translate(text: str, file: str, *, python2: bool = False, folder: Path | Non
 def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, folder: Path | None) -> Translated:
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
     names = language.names_of(code)
-    asked = language.may_be_python2(code, names) or any(
-        part.is_needed(names) for part in (promotion, fewer_results, list_indices)
-    )
-    if not python2 and not asked and not one_element.is_needed(code):
+    asked = language.may_be_python2(code, names) or any(part.is_needed(names) for part in (promotion, fewer_results))
+    if not python2 and not asked and not one_element.is_needed(code) and not list_indices.is_needed(code, names):
         return Translated(code)
     tree, line = language.parse(text(), file)
     python2 = python2 or line is not None or language.is_python2(tree)
