@@ -21,7 +21,7 @@ _SLICES, _ROWS = "_index_of_slices", "_index_of_rows"
 
 
 def is_needed(code: CodeType, names: set[str]) -> bool:
-    """Whether code, which mentions these names, may do it: it uses NumPy, and makes slices or writes lists as indices."""
+    """Whether code that mentions these names may do it: it uses NumPy, and makes slices, or writes lists as indices."""
     return not names.isdisjoint({"np", "numpy"}) and ("slice" in names or _indexes_by_lists(code))
 
 
