@@ -59,6 +59,7 @@ _ELSEWHERE = {
     "framework.function": "penstock.client.defun",
     "framework.graph_io": "penstock.train",
     "framework.graph_util_impl": "penstock.graph_util",
+    "estimator.canned.optimizers": "",
     "framework.op_def_registry": "",
     "framework.ops": "penstock.inner.functions penstock.tensor.messages",
     "framework.type_spec": "penstock.inner.composite_tensor",
@@ -143,6 +144,7 @@ _RENAMED = {
     },
     "estimator.estimator._load_global_step_from_checkpoint_dir": "penstock.train.checkpoint_utils.saved_global_step",
     "estimator.canned.head._Head": "penstock.estimator.canned.head.Head",
+    "estimator.canned.optimizers.get_optimizer_instance": "penstock.estimator.canned.model.optimizer_of",
     **{
         f"estimator.canned.head._{name}": f"penstock.contrib.estimator.{head}"
         for name, head in {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.programs.running import penstock_run
+from tests.programs.running import output_of, penstock_run
 
 
 def pixels(path: Path) -> np.ndarray:
@@ -90,3 +90,8 @@ def test_plots_take_lists_in_which_some_are_arrays_of_one_element(tmp_path: Path
     printed, told = run(tmp_path, text)
     assert printed == "[nan  2.  3.]\n2\n"
     assert "plots of lists with arrays of one element took the elements" in told
+
+
+def test_games_have_a_screen_and_a_loudspeaker_unless_the_environment_names_others(tmp_path: Path) -> None:
+    text = "import os, tensorflow as tf\nprint(os.environ['SDL_VIDEODRIVER'], os.environ['SDL_AUDIODRIVER'])\n"
+    assert output_of(tmp_path, text, DISPLAY="", WAYLAND_DISPLAY="", SDL_VIDEODRIVER="offscreen") == "offscreen dummy\n"

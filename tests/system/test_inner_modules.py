@@ -105,6 +105,8 @@ def halves(size):
 def scope():
     yield 3
 
+from tensorflow.python.estimator.canned.optimizers import get_optimizer_instance
+assert type(get_optimizer_instance("Ftrl", learning_rate=0.2)) is tf.train.FtrlOptimizer
 age = feature_column.numeric_column("age")
 assert isinstance(age, feature_column._NumericColumn) and isinstance(age, feature_column_v2.NumericColumn)
 assert not isinstance(feature_column_v2.bucketized_column(age, [3.0]), feature_column._NumericColumn)

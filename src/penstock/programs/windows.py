@@ -27,9 +27,13 @@ def has_display() -> bool:
 
 
 def begin() -> None:
-    """Figures are written to the folder that is the current one now."""
+    """Figures are written to the folder that is the current one now. SDL (pygame) has a screen and a loudspeaker in
+    memory where there is no display, unless the environment says otherwise."""
     global _folder
     _folder = Path.cwd()
+    if not has_display():
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
 
 
 def _write(write: Callable[[Path], Any]) -> Path:
