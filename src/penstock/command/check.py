@@ -33,8 +33,12 @@ def check(
 
     **Example:** `penstock check train.py models/`
     """
+    before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # modules that are looked into may warn of their own imports
-    found = check_programs(programs)
+    try:
+        found = check_programs(programs)
+    finally:
+        logging.disable(before)
     if as_json:
         print(json.dumps(_plain(found)))
     else:
