@@ -93,8 +93,7 @@ def gradients(
     Raises LookupError for an operation on a path without a gradient function, ValueError if a gradient function
     returns a wrong number or shape of gradients or unconnected_gradients is neither, TypeError for complex or
     non-numeric ys without grad_ys. There is no gradient (None) of or to integers, but of one to
-    itself. Source: white paper section 4.1; TF:
-    tf.gradients.
+    itself. Source: white paper section 4.1; TF: tf.gradients.
     """
     ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
     grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)

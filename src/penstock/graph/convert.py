@@ -77,7 +77,9 @@ def _wraps(value: Any, hint: DType) -> bool:
     takes int32 whatever they are."""
     if not hint.is_integer or not isinstance(value, int | list | tuple | np.ndarray):
         return False
-    numbers = value.flat if isinstance(value, np.ndarray) else value if isinstance(value, list | tuple) else (value,)
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype.kind in "iu" and value.size and not hint.min <= value.min() <= value.max() <= hint.max)
+    numbers = value if isinstance(value, list | tuple) else (value,)
     return any(isinstance(each, int | np.integer) and not hint.min <= each <= hint.max for each in numbers)
 
 
