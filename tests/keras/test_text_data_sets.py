@@ -107,3 +107,10 @@ def test_news_are_split_and_words_have_numbers(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("penstock.keras.datasets.texts.get_file", lambda *args, **kwargs: str(words))
     assert tf.keras.datasets.reuters.get_word_index() == {"the": 1}
     assert tf.keras.datasets.imdb.get_word_index() == {"the": 1}
+
+
+def test_the_prices_of_houses_come_in_the_order_of_keras() -> None:
+    (x, y), (held_out, _) = tf.keras.datasets.boston_housing.load_data()
+    assert (x.shape, held_out.shape) == ((404, 13), (102, 13))
+    first = [1.23247, 0, 8.14, 0, 0.538, 6.142, 91.7, 3.9769, 4, 307, 21, 396.9, 18.72]  # as Keras' books print it
+    assert (x[0].tolist(), y[0]) == (first, 15.2)

@@ -336,6 +336,14 @@ def test_what_setuptools_had_is_there(tmp_path: Path) -> None:
     assert output_of(tmp_path, text) == "b'part' True\nTrue\nno\n"
 
 
+def test_the_prices_of_houses_are_where_scikit_learn_had_them(tmp_path: Path) -> None:
+    text = (
+        "from sklearn.datasets import load_boston\nfound = load_boston()\nx, y = load_boston(return_X_y=True)\n"
+        "print(found.data.shape, found.target[:3], found.feature_names[-1], (x == found['data']).all(), y.max())\n"
+    )
+    assert output_of(tmp_path, text) == "(506, 13) [24.  21.6 34.7] LSTAT True 50.0\n"
+
+
 def test_what_the_program_does_not_import_is_not_imported(tmp_path: Path) -> None:
     libraries = "{'pandas', 'scipy', 'sklearn', 'matplotlib', 'cv2', 'fissix', 'nbformat', 'six', 'torch', 'yaml'}"
     assert output_of(tmp_path, f"import sys\nprint({libraries} & set(sys.modules))\n") == "set()\n"
@@ -345,7 +353,6 @@ def test_what_the_program_does_not_import_is_not_imported(tmp_path: Path) -> Non
     ("text", "told"),
     [
         ("import numpy as np\nnp.save('a.npy', np.array([print]))\nnp.load('a.npy')\n", "(builtins.print)"),
-        ("from sklearn.datasets import load_boston\nload_boston()\n", "boston_housing"),
         ("from sklearn.datasets import fetch_mldata\nfetch_mldata('MNIST original')\n", "mnist_784"),
         ("import numpy as np\nnp.never\n", "has no attribute 'never'"),
         ("import scipy.misc\nscipy.misc.lena()\n", "scipy.datasets"),

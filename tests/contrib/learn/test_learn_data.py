@@ -91,9 +91,17 @@ def test_the_irises_are_there_and_nothing_is_downloaded(tmp_path: Path) -> None:
     assert (data.shape, target.tolist()) == ((150, 4), [0] * 50 + [1] * 50 + [2] * 50)
     np.testing.assert_allclose(data.mean(0), [5.843333, 3.054, 3.758667, 1.198667], atol=1e-6)  # as published
     assert data[0].tolist() == [5.1, 3.5, 1.4, 0.2]
-    with pytest.raises(ValueError, match="'boston' does not come with Penstock"):
-        datasets.load_dataset("boston")
+    with pytest.raises(ValueError, match="'dbpedia' does not come with Penstock"):
+        datasets.load_dataset("dbpedia")
     with pytest.raises(FileNotFoundError, match=r"put there what is at http://example\.org/x"):
         datasets.base.maybe_download("x", str(tmp_path), "http://example.org/x")
     (tmp_path / "x").write_text("")
     assert datasets.base.maybe_download("x", str(tmp_path), "http://example.org/x") == str(tmp_path / "x")
+
+
+def test_the_prices_of_houses_are_there() -> None:
+    data, target = datasets.load_dataset("boston")
+    assert (data.shape, target.shape) == ((506, 13), (506,))
+    assert data[0].tolist() == [0.00632, 18, 2.31, 0, 0.538, 6.575, 65.2, 4.09, 1, 296, 15.3, 396.9, 4.98]  # published
+    assert (target[0], target.min(), target.max()) == (24, 5, 50)
+    np.testing.assert_allclose([target.mean(), data[:, 0].mean()], [22.532806, 3.613524], atol=1e-6)

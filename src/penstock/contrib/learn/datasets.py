@@ -11,10 +11,11 @@ import numpy as np
 from penstock import gfile
 from penstock.contrib.learn import iris
 from penstock.contrib.learn.mnist import Datasets as Datasets, load_mnist
+from penstock.keras.datasets import houses
 
 _ELSEWHERE = (
-    "The data set {name!r} does not come with Penstock, and nothing is downloaded: only 'iris' does, and 'mnist' is "
-    "read from files. Read others with tf.contrib.learn.datasets.base.load_csv_with_header."
+    "The data set {name!r} does not come with Penstock, and nothing is downloaded: only 'iris' and 'boston' do, "
+    "and 'mnist' is read from files. Read others with tf.contrib.learn.datasets.base.load_csv_with_header."
 )
 
 
@@ -54,11 +55,16 @@ def load_iris(data_path: Any = None) -> Dataset:
     return Dataset(*iris.measurements()) if data_path is None else load_csv_with_header(data_path, int, float)
 
 
-DATASETS = {"iris": load_iris, "mnist": load_mnist}
+def load_boston(data_path: Any = None) -> Dataset:
+    """Prices of houses in 506 districts of Boston, and 13 numbers of each; or a file like it."""
+    return Dataset(*houses.houses()) if data_path is None else load_csv_with_header(data_path, float, float)
+
+
+DATASETS = {"iris": load_iris, "boston": load_boston, "mnist": load_mnist}
 
 
 def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Any:
-    """The data set with a name: "iris" or "mnist"; ValueError for others."""
+    """The data set with a name: "iris", "boston" or "mnist"; ValueError for others."""
     if name not in DATASETS:
         raise ValueError(_ELSEWHERE.format(name=name))
     return DATASETS[name]()

@@ -7,13 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.programs.removed.giving import Lost, ModuleOf, Source, give, rename_keywords
+from penstock.programs.removed.giving import ModuleOf, Source, give, rename_keywords
 from penstock.programs.report import REPORT
 
-MSG_NO_DATA = {
-    "load_boston": "scikit-learn no longer has the Boston house prices. tf.keras.datasets.boston_housing has them (it "
-    "downloads them, or takes boston_housing.npz from ~/.keras/datasets); fetch_california_housing() is like them.",
-}
 MSG_NO_MLDATA = (
     "mldata.org is no more, and {file} is not there. sklearn.datasets.fetch_openml(name, as_frame=False) downloads the "
     "same data sets: 'MNIST original' is 'mnist_784' there."
@@ -69,6 +65,19 @@ def imputer(
     )
 
 
+def load_boston(return_X_y: bool = False) -> Any:
+    """The prices of houses that came with scikit-learn until 1.1: data [506, 13], target [506], feature_names."""
+    import numpy as np
+    from sklearn.utils import Bunch
+
+    from penstock.keras.datasets import houses
+
+    data, target = houses.houses()
+    if return_X_y:
+        return data, target
+    return Bunch(data=data, target=target, feature_names=np.array(houses.columns()), DESCR=houses.__doc__)
+
+
 def fetch_mldata(
     dataname: str,
     target_name: Any = "label",
@@ -107,7 +116,7 @@ def fetch_mldata(
 NAMES: dict[str, dict[str, Source]] = {
     "sklearn.datasets": {
         "fetch_mldata": f"{__name__}:fetch_mldata",
-        **{name: Lost(message) for name, message in MSG_NO_DATA.items()},
+        "load_boston": f"{__name__}:load_boston",
     },
     "sklearn.mixture": {"GMM": "sklearn.mixture:GaussianMixture"},
     "sklearn.preprocessing": {"Imputer": f"{__name__}:imputer"},
