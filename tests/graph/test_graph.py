@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Iterator
 
@@ -261,6 +262,37 @@ def test_attributes_are_inferred_and_checked() -> None:
         tf.matmul([["a"]], [["b"]])
     with pytest.raises((TypeError, ValueError), match=r"float32.*float64|float64.*float32"):
         tf.add(tf.constant(1.0), tf.constant(1.0, tf.float64))
+
+
+def test_get_attr_gives_shapes_and_tensors_as_messages() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    assert [dim.size for dim in x.op.get_attr("shape").dim] == [-1, 3]
+    assert tf.make_ndarray(tf.constant([1, 2]).op.get_attr("value")).tolist() == [1, 2]
+    queue = tf.FIFOQueue(4, ["float32"], shapes=[[2]])
+    assert [[dim.size for dim in shape.dim] for shape in queue.queue_ref.op.get_attr("shapes")] == [[2]]
+
+
+def test_an_operation_prints_its_node_def_and_takes_attributes() -> None:
+    op = tf.negative(tf.placeholder(tf.float32, name="x"), name="y").op
+    assert (
+        str(op) == """name: "y"\nop: "Neg"\ninput: "x"\nattr {\n  key: "T"\n  value {\n    type: DT_FLOAT\n  }\n}\n"""
+    )
+    op.mine = 3
+    assert op.mine == 3
+
+
+def test_shapes_of_two_tensors_are_equal_only_if_all_sizes_are_known() -> None:
+    x, y = (tf.placeholder(tf.float32, [None, 3]) for _ in range(2))
+    assert x.shape == x.get_shape()
+    for other in (y, tf.nn.relu(x), tf.identity(x)):
+        assert operator.eq(x.shape, other.shape) is False
+        assert operator.ne(x.shape, other.shape) is True
+    known = tf.zeros([2, 3])
+    assert tf.nn.relu(known).shape == known.shape == [2, 3]
+    y.set_shape(x.shape)
+    assert x.shape != y.shape
+    shape = tf.TensorShape([None])
+    assert tf.placeholder(tf.float32, shape).shape != shape
 
 
 def test_a_tensor_is_no_bool_no_sequence_and_no_array() -> None:

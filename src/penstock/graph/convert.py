@@ -108,7 +108,7 @@ def constant(
     copied. A scalar fills `shape`. Raises TypeError or ValueError if the value fits neither.
     """
     array = make_array(value, dtype, None if verify_shape else shape)
-    if verify_shape and shape is not None and TensorShape(shape) != TensorShape(array.shape):
+    if verify_shape and shape is not None and TensorShape(shape).tuple != array.shape:
         raise TypeError(f"Expected Tensor's shape: {TensorShape(shape)}, got {TensorShape(array.shape)}.")
     if array is value or array.base is not None or (isinstance(value, np.ndarray) and np.shares_memory(array, value)):
         array = array.copy()  # what the caller does to the array later must not change the graph

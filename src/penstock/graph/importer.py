@@ -18,7 +18,7 @@ from penstock.graph.primitives import MERGES, PRIMITIVES
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import infer_shapes
 from penstock.graph.verify import BACK
-from penstock.tensor.shapes import TensorShape
+from penstock.tensor.shapes import TensorShape, same_sizes
 
 _SHAPES_OF_PLACEHOLDERS = 24
 """The graph version since which a placeholder's shape [] means "a scalar"; earlier, it meant "unknown"."""
@@ -176,7 +176,7 @@ def _widens(merge: Operation) -> bool:
     for tensor in merge._inputs:
         after = after.most_specific_compatible_shape(tensor._shape)
     result._shape = after
-    return after != before
+    return not same_sizes(after, before)
 
 
 def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library) -> _Imported:

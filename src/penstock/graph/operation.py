@@ -5,12 +5,14 @@ from __future__ import annotations
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from penstock.export import export
 from penstock.graph.default_session import Runs, session_for
 from penstock.graph.operators import Operators
 from penstock.graph.stack import Stack, format_line, format_stack
 from penstock.tensor.dtypes import DType
-from penstock.tensor.shapes import TensorShape
+from penstock.tensor.shapes import TensorShape, shape_of
 
 if TYPE_CHECKING:
     from penstock.graph.graph import Graph
@@ -77,7 +79,7 @@ class Tensor(Operators):
 
     def set_shape(self, shape: Any) -> None:
         """Merge what the caller knows into the static shape; raises ValueError if the two disagree."""
-        self._shape = self._shape.merge_with(TensorShape(shape))
+        self._shape = shape_of(self._shape.merge_with(shape).tuple)
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input."""
@@ -135,6 +137,7 @@ class Operation:
     """
 
     __slots__ = (
+        "__dict__",  # for attributes that programs set
         "__weakref__",
         "_control_flow_context",
         "_control_inputs",
@@ -228,12 +231,15 @@ class Operation:
         return tuple(self._outputs)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute, as a Python value; raises ValueError if the node has no attribute of that name."""
+        """The value of an attribute, as a Python value: shapes and tensors as messages, as in TensorFlow.
+
+        Raises ValueError if the node has no attribute of that name.
+        """
         try:
             value = self.attrs[name]
         except KeyError:
             raise ValueError(f"Operation {self.name!r} has no attr named {name!r}.") from None
-        return list(value) if isinstance(value, list) else value
+        return [_shown(v) for v in value] if isinstance(value, list) else _shown(value)
 
     def run(self, feed_dict: Any = None, session: Runs | None = None) -> None:
         """Run this operation and what it needs in `session` (or the default one)."""
@@ -304,6 +310,17 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
     def __str__(self) -> str:
-        from penstock.graph.text import node_line
+        from google.protobuf import text_format
 
-        return node_line(self)
+        return str(text_format.MessageToString(self.node_def))
+
+
+def _shown(value: Any) -> Any:
+    """An attribute's value as `get_attr` shows it."""
+    if isinstance(value, TensorShape):
+        return value.as_proto()
+    if isinstance(value, np.ndarray):
+        from penstock.graph.codec import tensor_proto
+
+        return tensor_proto(value)
+    return value

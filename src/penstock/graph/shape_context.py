@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from penstock.tensor.shapes import TensorShape
+from penstock.tensor.shapes import TensorShape, shape_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,8 @@ def infer_shapes(op: Operation) -> None:
         raise ValueError(_message(op, error)) from error.__cause__
     if found is not None:
         for tensor, shape in zip(op._outputs, found, strict=True):
-            tensor._shape = shape
+            # A tensor's unknown sizes are its own: to programs, they are not equal to those of another tensor.
+            tensor._shape = shape if shape.is_fully_defined() else shape_of(shape.tuple)
 
 
 def output_shapes(op: Operation) -> list[TensorShape] | None:

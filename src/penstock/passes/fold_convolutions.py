@@ -189,7 +189,7 @@ class _Convolutions:
     def _added(self, chain: _Chain, other: Edge) -> bool:
         """Whether the chain adds another value of the same shape."""
         shape, mine = other.node.shapes[other.port], chain.conv.shapes[0]
-        if not shape.is_fully_defined() or shape != mine:
+        if not shape.is_fully_defined() or shape.tuple != mine.tuple:
             return False
         chain.others.append(other)
         return True

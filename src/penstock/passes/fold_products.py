@@ -22,6 +22,7 @@ from penstock.ops.fused_product import PACKED_PRODUCT
 from penstock.passes.fuse import Uses
 from penstock.passes.nodes import constant_of, constant_vector
 from penstock.tensor.dtypes import float32
+from penstock.tensor.shapes import same_sizes
 
 LEAST = 1 << 21
 """Multiplications from which the product is worth a kernel of its own."""
@@ -125,7 +126,11 @@ def _chain(node: Node, n: int, users: dict[Edge, list[Node]], uses: Uses) -> tup
         if name in _SUMS:
             other = user.inputs[1] if user.inputs[0].node is end else user.inputs[0]
             added = _per_column(other, n, list(known_sizes(user.shapes[0])))
-            if added is None or user.attrs.get("data_format") == b"NCHW" or user.shapes[0] != end.shapes[0]:
+            if (
+                added is None
+                or user.attrs.get("data_format") == b"NCHW"
+                or not same_sizes(user.shapes[0], end.shapes[0])
+            ):
                 return end, bias, ""
             bias = bias + added
         elif name not in ("Reshape", "Identity") or user.inputs[0].node is not end:

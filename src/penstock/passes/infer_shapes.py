@@ -25,7 +25,7 @@ from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SW
 from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.shape_context import UNKNOWN, output_shapes
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.tensor.shapes import TensorShape
+from penstock.tensor.shapes import TensorShape, same_sizes
 
 _SAME_ELEMENTS = ENTERS | EXITS | MERGES | NEXT_ITERATIONS | SWITCHES | {"Identity", "TensorArrayGradV3"}
 """Ops that forward a handle, or return the handle of an array whose elements have the same shapes."""
@@ -43,7 +43,7 @@ def infer_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]] = ()) -> StepG
     graph = rewritten(graph, given)
     opened = [node for node in graph.nodes if not is_settled(node)]
     found = _Inference(graph, opened).run() if opened else {}
-    return rewritten(graph, {n: _shaped(n, shapes) for n, shapes in found.items() if shapes != n.shapes})
+    return rewritten(graph, {n: _shaped(n, shapes) for n, shapes in found.items() if not _same(shapes, n.shapes)})
 
 
 def _shaped(node: Node, shapes: tuple[TensorShape, ...]) -> Node:
@@ -143,7 +143,9 @@ class _Inference(ShapeRules):
         return {node: tuple([tensor._shape for tensor in self._twins[node]._outputs]) for node in self._open}
 
     def _settle(self) -> None:
-        while changed := {node for node, assumed in self._assumed.items() if self._from_elsewhere(node) != assumed}:
+        while changed := {
+            n for n, assumed in self._assumed.items() if not same_sizes(self._from_elsewhere(n), assumed)
+        }:
             self._infer_again(changed)
 
     def _infer_again(self, changed: set[Node]) -> None:
@@ -242,6 +244,10 @@ def _by_rule(twin: _Twin) -> list[TensorShape] | None:
         return output_shapes(twin)
     except Exception:
         return None
+
+
+def _same(found: tuple[TensorShape, ...], before: tuple[TensorShape, ...]) -> bool:
+    return all(map(same_sizes, found, before))
 
 
 def _is_exactly(found: TensorShape, shape: TensorShape) -> bool:

@@ -42,6 +42,8 @@ def frozen(value: Any) -> Any:
         if value.dtype == object or value.nbytes > SMALL:
             return id(value)
         return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, TensorShape):
+        return TensorShape, value.tuple
     hash(value)
     return type(value), value
 

@@ -15,6 +15,7 @@ import numpy as np
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
 from penstock.export import export
+from penstock.tensor.dtypes import DType
 
 Dims = tuple[int | None, ...] | None
 """The sizes of a shape; None is a shape of unknown rank."""
@@ -28,18 +29,30 @@ def _size(value: DimensionLike) -> int | None:
         return None
     if type(value) is Dimension:
         return value._value
-    if isinstance(value, (float, np.floating)) and value.is_integer():
-        value = int(value)  # a size that a program computed by "/", as TensorFlow 1.x took it
     try:
         size = operator.index(value)
+    except TypeError:
+        size = _whole(value)
+    if size < 0:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return int(size)
+
+
+def _whole(value: DimensionLike) -> int:
+    """What `int` makes of a size that a program computed by "/", or read from its command line."""
+    try:
+        if isinstance(value, DType):
+            raise TypeError
+        number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        size = int(number)
     except TypeError:
         raise TypeError(
             "Dimension value must be integer or None or have an __index__ method, "
             f"got value {value!r} with type {type(value)!r}"
         ) from None
-    if size < 0:
-        raise ValueError(f"Dimension {size} must be >= 0")
-    return int(size)
+    if not isinstance(value, (str, bytes)) and size != number:
+        raise ValueError(f"Ambiguous dimension: {value}")
+    return size
 
 
 @export("Dimension")
@@ -79,8 +92,7 @@ class Dimension:
             raise TypeError("An unknown Dimension has no integer value")
         return self._value
 
-    def __bool__(self) -> bool:
-        return bool(self._value)
+    # Like TensorFlow's, it is always true: that of 0, and that which is not known, too.
 
     # mypy wants a bool from == and !=; TensorFlow's answer for an unknown size is None.
     def __eq__(self, other: object) -> bool | None:  # type: ignore[override]
@@ -144,6 +156,10 @@ class Dimension:
     def __rmod__(self, other: DimensionLike) -> Dimension:
         return _arithmetic(operator.mod, other, self)
 
+    def __div__(self, other: DimensionLike) -> Dimension:
+        """Python 2's `/` (TF: Dimension.__div__)."""
+        return self // other
+
     def __truediv__(self, other: object) -> Dimension:
         raise TypeError(_NO_TRUE_DIVISION.format("Dimension", type(other).__name__))
 
@@ -172,27 +188,33 @@ _NO_TRUE_DIVISION = "unsupported operand type(s) for /: '{}' and '{}', please us
 def _arithmetic(function: Callable[[int, int], int], left: DimensionLike, right: DimensionLike) -> Dimension:
     try:
         a, b = _size(left), _size(right)
-    except TypeError:
+    except (TypeError, ValueError):
         return cast("Dimension", NotImplemented)
     return Dimension(None if a is None or b is None else function(a, b))
 
 
 @export("TensorShape")
 class TensorShape:
-    """The shape of a tensor, as far as it is known. Immutable and hashable."""
+    """The shape of a tensor, as far as it is known. Immutable and hashable.
 
-    __slots__ = ("_dims",)
+    Like TensorFlow 1.x's, shapes with unknown sizes are equal only if the sizes are the same `Dimension` objects: those
+    of one shape, or of slices of it. Code inside Penstock compares the tuples.
+    """
+
+    __slots__ = ("_dims", "_objects")
 
     _dims: Dims
+    _objects: list[Dimension] | None  # made when a program asks for them
 
     def __init__(self, dims: ShapeLike) -> None:
         kind = type(dims)
+        self._objects = None
         if dims is None:
             self._dims = None
         elif kind is tuple or kind is list:
             self._dims = tuple([d if d is None or (type(d) is int and d >= 0) else _size(d) for d in dims])
         elif isinstance(dims, TensorShape):
-            self._dims = dims._dims
+            self._dims, self._objects = dims._dims, dims.dims
         elif isinstance(dims, TensorShapeProto):
             self._dims = (
                 None if dims.unknown_rank else tuple([None if dim.size == -1 else _size(dim.size) for dim in dims.dim])
@@ -211,7 +233,9 @@ class TensorShape:
     @property
     def dims(self) -> list[Dimension] | None:
         """The sizes as `Dimension` objects; None for an unknown rank."""
-        return None if self._dims is None else [Dimension(d) for d in self._dims]
+        if self._objects is None and self._dims is not None:
+            self._objects = [Dimension(d) for d in self._dims]
+        return self._objects
 
     @property
     def rank(self) -> Any:
@@ -233,9 +257,9 @@ class TensorShape:
         return self._dims is not None
 
     def __iter__(self) -> Iterator[Dimension]:
-        if self._dims is None:
+        if self.dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter([Dimension(d) for d in self._dims])
+        return iter(self.dims)
 
     @overload
     def __getitem__(self, key: int) -> Dimension: ...
@@ -245,8 +269,9 @@ class TensorShape:
 
     def __getitem__(self, key: int | slice) -> Dimension | TensorShape:
         """A size, or the shape of a slice. If the rank is unknown, so is whatever the key does not determine."""
-        if self._dims is not None:
-            return shape_of(self._dims[key]) if isinstance(key, slice) else Dimension(self._dims[key])
+        sizes = self.dims
+        if sizes is not None:
+            return _shape_of_objects(sizes[key]) if isinstance(key, slice) else sizes[key]
         if not isinstance(key, slice):
             return Dimension(None)
         if key.step is not None:
@@ -272,11 +297,29 @@ class TensorShape:
         return first.concatenate(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both shapes are known to the same extent and agree, so two unknown sizes are equal here."""
+        """Whether both have the same known sizes, and the same objects as unknown ones.
+
+        Raises ValueError where `other` has numbers that are no sizes.
+        """
         try:
-            return self._dims == as_shape(other)._dims
-        except (TypeError, ValueError):
+            second = as_shape(other)
+        except TypeError:
             return NotImplemented
+        if self is second or self._dims != second._dims:
+            return self is second
+        if self._dims is None or None not in self._dims:
+            return True
+        return all(a is b or a._value is not None for a, b in zip(self, second, strict=True))
+
+    def __ne__(self, other: object) -> bool:
+        """Whether shapes are not equal. Raises ValueError for unknown ranks, and where `__eq__` does."""
+        try:
+            second = as_shape(other)
+        except TypeError:
+            return NotImplemented
+        if self._dims is None or second._dims is None:
+            raise ValueError("The inequality of unknown TensorShapes is undefined.")
+        return not self == second
 
     def __hash__(self) -> int:
         return hash(self._dims)
@@ -407,6 +450,13 @@ def shape_of(dims: Dims) -> TensorShape:
     """A `TensorShape` around `dims`, unchecked: they are None, or a tuple of non-negative ints and Nones."""
     shape = TensorShape.__new__(TensorShape)
     shape._dims = dims
+    shape._objects = None
+    return shape
+
+
+def _shape_of_objects(sizes: list[Dimension]) -> TensorShape:
+    shape = shape_of(tuple([d._value for d in sizes]))
+    shape._objects = sizes
     return shape
 
 
@@ -419,6 +469,11 @@ def unknown_shape(rank: int | None = None, ndims: int | None = None) -> TensorSh
     """A shape of which at most the rank is known (`ndims` is its old name)."""
     rank = ndims if rank is None else rank
     return shape_of(None if rank is None else (None,) * rank)
+
+
+def same_sizes(a: TensorShape | None, b: TensorShape | None) -> bool:
+    """Whether both are known to the same extent and agree. (`==` is what programs are told: see `TensorShape`.)"""
+    return a is b or (a is not None and b is not None and a._dims == b._dims)
 
 
 def scalar() -> TensorShape:
