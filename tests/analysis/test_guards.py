@@ -165,3 +165,9 @@ def test_an_exit_elsewhere_than_at_the_condition_has_no_structured_form() -> Non
     graph = step_graph(COUNTER + "early = Exit(add) \n fetch early")
     with pytest.raises(Unstructured, match="early leaves its loop elsewhere than at the loop's condition"):
         guards_text(graph)
+
+
+def test_what_runs_as_a_loop_ends_has_no_structured_form() -> None:
+    graph = step_graph(COUNTER + "last = Neg(switch:0) \n left = Exit(last) \n fetch left")
+    with pytest.raises(Unstructured, match="last runs when the loop 'loop' ends"):
+        Guards(graph, find_frames(graph)[1])

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 
 import penstock as tf
+from penstock.analysis.structure import structured
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.prune import prune
+from tests.graphs import COUNTER, step_graph
 
 
 def _comes_before(graph: StepGraph, first: str, second: str) -> bool:
@@ -59,3 +61,17 @@ def test_a_write_waits_for_what_read_in_a_branch_or_a_loop(reads: Callable[[tf.V
 def test_a_write_does_not_wait_where_the_order_of_building_says_the_same() -> None:
     graph = _read_before_a_write(_read)
     assert not _comes_before(graph, "read", "write")
+
+
+def test_identities_at_the_end_of_a_loop_go_as_tensorflows_gradients_of_loops_have_them() -> None:
+    ends = """
+        exit2 = NoOp(^switch)
+        last = Identity(switch:0, ^exit2)
+        left = Exit(last)
+        fetch left
+    """
+    graph = skip_dead_controls(step_graph(COUNTER + ends))
+    nodes = {node.name: node for node in graph.nodes}
+    assert "last" not in nodes
+    assert nodes["left"].inputs[0].node is nodes["switch"]
+    structured(graph)

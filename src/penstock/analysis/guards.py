@@ -31,6 +31,18 @@ class Guards:
             raise Unstructured(f"{irregular[0].name!r} is no loop with a condition")
         for node in graph.nodes:
             self.of[node] = self._guard(node)
+        if strict:
+            self._check_ends()
+
+    def _check_ends(self) -> None:
+        """In each iteration there is one test, and the last one does nothing after it but leave."""
+        for node, guard in self.of.items():
+            frame = self.frames[node]
+            if node is frame.loop_cond and guard:
+                raise Unstructured(f"the condition of loop {frame.name!r} is not computed in every iteration")
+            ended = frame.loop_cond is not None and (Edge(frame.loop_cond, 0), False) in guard
+            if ended and node.op.name not in EXITS:
+                raise Unstructured(f"{node.name} runs when the loop {frame.name!r} ends")
 
     def edge(self, edge: Edge) -> Guard:
         """The guard of a value in the frame of its consumers."""

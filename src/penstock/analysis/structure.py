@@ -195,16 +195,12 @@ class _Region:
 
     def _loop(self, frame: Frame) -> Loop:
         cond = frame.loop_cond
-        if cond is None or self._guards.of[cond]:
-            raise Unstructured(f"the condition of loop {frame.name!r} is not computed in every iteration")
+        assert cond is not None  # Guards are strict
         alive: Condition = (Edge(cond, 0), True)
         before: list[Node] = []
         body: list[Node] = []
         for node in frame.nodes:
-            guard = self._guards.of[node]
-            if (Edge(cond, 0), False) in guard and node.op.name not in EXITS:
-                raise Unstructured(f"{node.name} runs when the loop {frame.name!r} ends")
-            (body if alive in guard else before).append(node)
+            (body if alive in self._guards.of[node] else before).append(node)
         region = _Region(frame, self._guards, self._position)
         tests = [child for child in frame.children if alive not in child.guard]
         works = [child for child in frame.children if alive in child.guard]

@@ -12,7 +12,7 @@ from penstock.analysis.frames import NO_GUARD, Frame, Guard, find_frames, has_co
 from penstock.analysis.guards import Guards
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.state_order import unordered_reads
-from penstock.graph.primitives import PRIMITIVES
+from penstock.graph.primitives import EXITS, PRIMITIVES
 from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import gives_back, lives_for_a_step
@@ -140,15 +140,28 @@ def _has_effect(node: Node) -> bool:
 
 
 def _passed_identities(graph: StepGraph, controls: Mapping[Node, tuple[Node, ...]]) -> dict[Edge, Edge]:
-    """Replaces an Identity that waits for nothing by its input. `controls`: which nodes wait, and for what."""
+    """Replaces an Identity that waits for nothing by its input. `controls`: which nodes wait, and for what.
+
+    TensorFlow's gradients of loops have one before each Exit, for which no place is in a structured loop.
+    """
     edges: dict[Edge, Edge] = {}
+    users = _kinds_of_users(graph)
     kept = {edge.node for edge in graph.fetches} | set(graph.targets)
     for node in graph.nodes:
         if node.op.name == "Identity" and is_pure(node) and not controls.get(node) and node not in kept:
             (source,) = node.inputs
-            if source.node.op.name in PRIMITIVES:
+            if source.node.op.name in PRIMITIVES and not (users[node] and users[node] <= EXITS):
                 continue  # marks what is used in a loop or a branch
             says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
             if node.device in ("", source.node.device) and not says_more:
                 edges[Edge(node, 0)] = edges.get(source, source)
     return edges
+
+
+def _kinds_of_users(graph: StepGraph) -> dict[Node, set[str]]:
+    """The ops that use the values of each node, or wait for it."""
+    found: dict[Node, set[str]] = {node: set() for node in graph.nodes}
+    for node in graph.nodes:
+        for source in (*(edge.node for edge in node.inputs), *node.controls):
+            found[source].add(node.op.name)
+    return found
