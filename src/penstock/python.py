@@ -143,7 +143,8 @@ _RENAMED = {
         for path in ("feature_column._", "feature_column_lib.", "feature_column_v2.")
     },
     "estimator.estimator._load_global_step_from_checkpoint_dir": "penstock.train.checkpoint_utils.saved_global_step",
-    "estimator.canned.head._Head": "penstock.estimator.canned.head.Head",
+    "estimator.canned.head._Head": "penstock.estimator.canned.head_base.HeadBase",
+    "estimator.canned.head.LossSpec": "penstock.estimator.canned.head_base.LossSpec",
     "estimator.canned.optimizers.get_optimizer_instance": "penstock.estimator.canned.model.optimizer_of",
     **{
         f"estimator.canned.head._{name}": f"penstock.contrib.estimator.{head}"

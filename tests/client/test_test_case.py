@@ -32,6 +32,12 @@ class Example(tf.test.TestCase):
     def test_starts_with_an_empty_graph(self) -> None:
         self.assertEqual(tf.get_default_graph().get_operations(), [])
 
+    def test_starts_outside_graphs_in_which_another_test_failed(self) -> None:
+        tf.Graph().as_default().__enter__()
+        self.setUp()
+        self.assertEqual(tf.get_default_graph().get_operations(), [])
+        tf.reset_default_graph()
+
     def test_sessions_of_a_test_are_one_session_unless_they_are_asked_for_anew(self) -> None:
         v = tf.Variable(1.0)
         with self.test_session() as first:

@@ -105,6 +105,23 @@ def halves(size):
 def scope():
     yield 3
 
+class OwnHead(head._Head):
+    name, logits_dimension = "own", 1
+
+    def create_loss(self, features, mode, logits, labels):
+        return head.LossSpec(tf.reduce_sum(logits), logits, 1.0, labels)
+
+    def create_estimator_spec(self, features, mode, logits, labels=None, optimizer=None, **options):
+        loss = self.create_loss(features, mode, logits, labels).training_loss
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=loss)
+
+spec = OwnHead().create_estimator_spec({}, "train", tf.ones([2, 1]))
+assert spec.loss is spec.train_op and isinstance(head._multi_class_head_with_softmax_cross_entropy_loss(3), head._Head)
+try:
+    type("Partial", (head._Head,), {})()
+except TypeError as error:
+    assert "create_estimator_spec" in str(error) and "create_loss" in str(error)
+
 from tensorflow.python.estimator.canned.optimizers import get_optimizer_instance
 assert type(get_optimizer_instance("Ftrl", learning_rate=0.2)) is tf.train.FtrlOptimizer
 age = feature_column.numeric_column("age")

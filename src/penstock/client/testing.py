@@ -23,6 +23,7 @@ from penstock.client.checked_threads import CapturedWrites, CheckedThread, captu
 from penstock.client.comparisons import Comparisons
 from penstock.export import export
 from penstock.graph.default_session import get_default_session
+from penstock.graph.default_stacks import default_graphs
 from penstock.graph.graph import Graph
 from penstock.graph.scopes import DEFAULT_GRAPH_SEED, get_default_graph, reset_default_graph, set_random_seed
 from penstock.ops.control_flow.nest import flatten
@@ -42,6 +43,7 @@ class TestCase(Comparisons):
         super().setUp()
         random.seed(DEFAULT_GRAPH_SEED)
         np.random.seed(DEFAULT_GRAPH_SEED)
+        default_graphs.stack.clear()  # of graphs that an earlier test made the default and failed in
         reset_default_graph()
         set_random_seed(DEFAULT_GRAPH_SEED)
 

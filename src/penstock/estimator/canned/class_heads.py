@@ -8,7 +8,6 @@ from typing import Any
 from penstock import nn
 from penstock.estimator.canned.head import (
     Head,
-    LossSpec,
     Metrics,
     all_classes,
     checked_vocabulary,
@@ -16,6 +15,7 @@ from penstock.estimator.canned.head import (
     class_names,
     in_range,
 )
+from penstock.estimator.canned.head_base import LossSpec
 from penstock.estimator.export.outputs import ClassificationOutput, ExportOutput, RegressionOutput
 from penstock.export import export
 from penstock.graph.composite import SparseTensor

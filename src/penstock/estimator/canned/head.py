@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.client.lookup_vocabularies import index_table_from_tensor, index_to_string_table_from_tensor
+from penstock.estimator.canned.head_base import HeadBase, LossSpec
 from penstock.estimator.export.outputs import DEFAULT, ExportOutput, PredictOutput
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
@@ -34,17 +35,8 @@ from penstock.train.global_step import get_global_step
 Metrics = dict[str, Any]
 
 
-class LossSpec(NamedTuple):
-    """What `Head.create_loss` returns: the loss to train on, that of each example, their weights, and the labels."""
-
-    training_loss: Tensor
-    unreduced_loss: Tensor
-    weights: Any
-    processed_labels: Tensor
-
-
-class Head(abc.ABC):
-    """What follows the logits of a model.
+class Head(HeadBase):
+    """A head of the canned estimators.
 
     weight_column: a feature with the examples' weights, or a numeric column. loss_fn: called with labels, logits and
     those of features and loss_reduction that it names, instead of the head's own loss. name: for heads beside others,
@@ -64,11 +56,6 @@ class Head(abc.ABC):
     @property
     def name(self) -> str | None:
         return self._name
-
-    @property
-    @abc.abstractmethod
-    def logits_dimension(self) -> int:
-        """The size of the last dimension of the logits."""
 
     # --- for subclasses ---------------------------------------------------------------------------------
 

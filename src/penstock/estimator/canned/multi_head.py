@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.estimator.canned.head import Head, LossSpec, train_op_of
+from penstock.estimator.canned.head import Head, train_op_of
+from penstock.estimator.canned.head_base import HeadBase, LossSpec
 from penstock.estimator.export.outputs import DEFAULT
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
@@ -18,7 +19,7 @@ from penstock.ops.add_n import add_n
 from penstock.summary.functions import scalar
 
 
-class MultiHead:
+class MultiHead(HeadBase):
     """Heads by name; logits and labels are dicts by these names, or all logits are one tensor side by side."""
 
     def __init__(self, heads: list[Head], weights: list[float]) -> None:

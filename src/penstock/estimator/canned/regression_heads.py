@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import nn
-from penstock.estimator.canned.head import Head, LossSpec, Metrics
+from penstock.estimator.canned.head import Head, Metrics
+from penstock.estimator.canned.head_base import LossSpec
 from penstock.estimator.export.outputs import ExportOutput, RegressionOutput
 from penstock.export import export
 from penstock.graph.operation import Tensor
