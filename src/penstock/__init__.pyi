@@ -635,6 +635,7 @@ from penstock.tensor.dtypes import uint8 as uint8
 from penstock.tensor.dtypes import variant as variant
 from penstock.tensor.shapes import Dimension as Dimension
 from penstock.tensor.shapes import TensorShape as TensorShape
+from penstock.tensor.specs import SparseTensorSpec as SparseTensorSpec
 from penstock.tensor.specs import TensorSpec as TensorSpec
 from penstock.version import COMPILER_VERSION as COMPILER_VERSION
 from penstock.version import GIT_VERSION as GIT_VERSION
@@ -762,7 +763,7 @@ __all__ = [
     "merge_all_summaries", "merge_summary", "scalar_summary", "DType", "QUANTIZED_DTYPES", "as_dtype", "bfloat16",
     "bool", "complex128", "complex64", "double", "float16", "float32", "float64", "half", "int16", "int32", "int64",
     "int8", "qint16", "qint32", "qint8", "quint16", "quint8", "resource", "string", "uint16", "uint32", "uint64",
-    "uint8", "variant", "Dimension", "TensorShape", "TensorSpec", "COMPILER_VERSION", "GIT_VERSION",
+    "uint8", "variant", "Dimension", "TensorShape", "SparseTensorSpec", "TensorSpec", "COMPILER_VERSION", "GIT_VERSION",
     "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION",
     "__compiler_version__", "__git_version__", "__version__", "AttrValue", "NameAttrList", "ConfigProto", "GPUOptions",
     "GraphOptions", "OptimizerOptions", "RunMetadata", "RunOptions", "Event", "LogMessage", "SessionLog", "GraphDef",

@@ -74,17 +74,19 @@ NOT_COMPARED = {
         RecordInput TFRecordReader TFRecordReaderV2 TextLineReader TextLineReaderV2 WholeFileReader
         WholeFileReaderV2""",
     "whole pipelines of them are compared with recorded ones, tests/datasets": """
-        BatchDataset BatchDatasetV2 CSVDataset CacheDataset ConcatenateDataset DatasetToSingleElement
-        DenseToSparseBatchDataset DeserializeIterator DirectedInterleaveDataset FilterDataset
-        FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset
-        GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset Iterator
-        IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextSync
-        IteratorToStringHandle IteratorV2 MakeIterator MapAndBatchDataset MapDataset OneShotIterator
-        PaddedBatchDataset PaddedBatchDatasetV2 ParallelInterleaveDataset ParallelInterleaveDatasetV2
-        ParallelMapDataset ParquetDataset PrefetchDataset RandomDataset RangeDataset ReduceDataset RepeatDataset
-        ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleDataset SkipDataset
-        SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset
-        TensorSliceDataset TextLineDataset UnbatchDataset ZipDataset""",
+        BatchDataset BatchDatasetV2 CSVDataset CacheDataset ConcatenateDataset
+        DatasetToSingleElement DatasetToTFRecord DenseToSparseBatchDataset DeserializeIterator
+        DirectedInterleaveDataset FilterDataset FixedLengthRecordDataset FixedLengthRecordDatasetV2
+        FlatMapDataset GeneratorDataset GroupByReducerDataset GroupByWindowDataset
+        IgnoreErrorsDataset InterleaveDataset Iterator IteratorFromStringHandle
+        IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextSync IteratorToStringHandle
+        IteratorV2 MakeIterator MapAndBatchDataset MapDataset OneShotIterator PaddedBatchDataset
+        PaddedBatchDatasetV2 ParallelInterleaveDataset ParallelInterleaveDatasetV2
+        ParallelMapDataset ParquetDataset PrefetchDataset RandomDataset RangeDataset ReduceDataset
+        RepeatDataset ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset
+        ShuffleDataset SkipDataset SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset
+        TakeWhileDataset TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset
+        UniqueDataset WindowDataset ZipDataset""",
     "they call graphs of functions; tests/graph/test_functions.py runs TensorFlow's": """
         PartitionedCall StatefulPartitionedCall""",
     "they hold lists and options; tests/graph/test_tensorflow2_functions.py runs TensorFlow's programs of them": """

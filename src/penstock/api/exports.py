@@ -258,7 +258,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "variant"
         ),
         "penstock.tensor.shapes": "Dimension TensorShape",
-        "penstock.tensor.specs": "TensorSpec",
+        "penstock.tensor.specs": "SparseTensorSpec TensorSpec",
         "penstock.version": (
             "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
             "GRAPH_DEF_VERSION_MIN_PRODUCER VERSION __compiler_version__=COMPILER_VERSION __git_version__=GIT_VERSION "
@@ -323,7 +323,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.contrib_transformations": (
             "Counter RandomDataset assert_element_shape batch_and_drop_remainder choose_from_datasets copy_to_device "
             "dense_to_sparse_batch enumerate_dataset get_single_element ignore_errors padded_batch_and_drop_remainder "
-            "prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch"
+            "prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch unique"
         ),
         "penstock.data.dataset": "Dataset",
         "penstock.data.features": "make_batched_features_dataset read_batch_features",
@@ -832,17 +832,24 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.data.experimental": {
         "penstock.data.asked": "AUTOTUNE",
-        "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan take_while",
+        "penstock.data.contrib_functions": (
+            "map_and_batch map_and_batch_with_legacy_function=map_and_batch parallel_interleave scan take_while"
+        ),
         "penstock.data.contrib_transformations": (
             "Counter RandomDataset choose_from_datasets copy_to_device dense_to_sparse_batch enumerate_dataset "
-            "get_single_element ignore_errors prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch"
+            "get_single_element ignore_errors prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch "
+            "unique"
         ),
-        "penstock.data.features": "make_batched_features_dataset",
+        "penstock.data.features": "make_batched_features_dataset parse_example_dataset",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
+        "penstock.data.options": (
+            "DistributeOptions MapVectorizationOptions OptimizationOptions StatsOptions ThreadingOptions"
+        ),
         "penstock.data.parquet": "ParquetDataset",
         "penstock.data.resampling": "rejection_resample",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
+        "penstock.data.writing": "TFRecordWriter",
         "penstock.training_loop.input_pipeline_hook": "CheckpointInputPipelineHook",
     },
     "penstock.debugging": {

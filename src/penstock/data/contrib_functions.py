@@ -65,7 +65,11 @@ def parallel_interleave(
     return apply
 
 
-@export("contrib.data.map_and_batch", "data.experimental.map_and_batch")
+@export(
+    "contrib.data.map_and_batch",
+    "data.experimental.map_and_batch",
+    "data.experimental.map_and_batch_with_legacy_function",
+)
 def map_and_batch(
     map_func: Fn,
     batch_size: Any,

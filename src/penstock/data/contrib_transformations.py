@@ -20,6 +20,7 @@ from penstock.ops.datasets.choosing import DIRECTED_INTERLEAVE_DATASET
 from penstock.ops.datasets.iterators import DATASET_TO_SINGLE_ELEMENT
 from penstock.ops.datasets.shuffling import RANDOM_DATASET, SHUFFLE_AND_REPEAT_DATASET
 from penstock.ops.datasets.sources import RANGE_DATASET
+from penstock.ops.datasets.windows import UNIQUE_DATASET
 from penstock.ops.passing import ensure_shape
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.scan import cumsum
@@ -56,6 +57,16 @@ def ignore_errors() -> Transformation:
 def unbatch() -> Transformation:
     """The rows of the elements, one after another; all components of an element must have the same number."""
     return lambda dataset: dataset.unbatch()
+
+
+@export("contrib.data.unique", "data.experimental.unique")
+def unique() -> Transformation:
+    """For `Dataset.apply`: the elements (int32, int64 or strings) that have not come before."""
+
+    def apply(dataset: DatasetBase) -> DatasetBase:
+        return dataset._derived(lambda: UNIQUE_DATASET(dataset._as_variant_tensor(), **dataset.structure.attrs()))
+
+    return apply
 
 
 @export("contrib.data.dense_to_sparse_batch", "data.experimental.dense_to_sparse_batch")

@@ -54,6 +54,11 @@ class DatasetBase:
         """The classes of an element's components (tf.Tensor or tf.SparseTensor), in their structure."""
         return self._given("output_classes").classes
 
+    @property
+    def element_spec(self) -> Any:
+        """An element's components as `tf.TensorSpec`s and `tf.SparseTensorSpec`s, in their structure."""
+        return self.structure.specs()
+
     def _given(self, what: str) -> Structure:
         if self._structure is None:
             raise NotImplementedError(f"Dataset.{what}")

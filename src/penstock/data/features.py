@@ -12,6 +12,7 @@ from penstock.data.files import TFRecordDataset
 from penstock.data.tables import shuffled_and_repeated
 from penstock.export import export
 from penstock.ops.parsing import parse_example
+from penstock.tensor.dtypes import string
 
 
 @export("contrib.data.make_batched_features_dataset", "data.experimental.make_batched_features_dataset")
@@ -54,6 +55,23 @@ def make_batched_features_dataset(
     batches = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
     found: DatasetBase = batches.map(parsed, num_parallel_calls=parser_num_threads).prefetch(prefetch_buffer_size)
     return found
+
+
+@export("data.experimental.parse_example_dataset")
+def parse_example_dataset(features: dict[str, Any], num_parallel_calls: int = 1) -> Callable[[Any], Any]:
+    """For `Dataset.apply`: batches of serialized `tf.train.Example`s (strings), parsed by `tf.parse_example`: dicts.
+
+    Raises ValueError without features, TypeError for a dataset of anything but strings.
+    """
+    if features is None:
+        raise ValueError(f"Missing: features was {features}.")
+
+    def apply(dataset: Any) -> Any:
+        if dataset.output_types != string or dataset.output_shapes.ndims not in (None, 1):
+            raise TypeError("Input dataset should be a dataset of vectors of strings")
+        return dataset.map(lambda records: parse_example(records, features), num_parallel_calls=num_parallel_calls)
+
+    return apply
 
 
 @export("contrib.data.read_batch_features")

@@ -85,6 +85,14 @@ class Functional(DatasetBase):
             )
         )
 
+    def map_with_legacy_function(self, map_func: Fn, num_parallel_calls: Any = None) -> Self:
+        """`map`: TensorFlow 1.15 has two ways to make graph functions, which give the same elements (deprecated)."""
+        return self.map(map_func, num_parallel_calls)
+
+    def filter_with_legacy_function(self, predicate: Fn) -> Self:
+        """`filter`, as `map_with_legacy_function` is `map` (deprecated)."""
+        return self.filter(predicate)
+
     def take_while(self, predicate: Fn) -> Self:
         """The elements before the first for which `predicate` returns False. Raises ValueError like `filter`."""
         found = _predicate(predicate, self.structure, "take_while")

@@ -111,6 +111,11 @@ class Iterator:
     def output_classes(self) -> Any:
         return self._structure.classes
 
+    @property
+    def element_spec(self) -> Any:
+        """An element's components as `tf.TensorSpec`s and `tf.SparseTensorSpec`s, in their structure."""
+        return self._structure.specs()
+
 
 def _iterator(handle: Tensor, initializer: Operation | None, structure: Structure) -> Iterator:
     return Iterator(handle, initializer, structure.types, structure.shapes, structure.classes)

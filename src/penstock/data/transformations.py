@@ -10,7 +10,7 @@ import numpy as np
 from penstock.data import nest
 from penstock.data.core import DatasetBase
 from penstock.data.options import Options
-from penstock.data.structure import Structure
+from penstock.data.structure import DatasetSpec, Structure
 from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import constant_value, constant_value_as_shape
 from penstock.graph.convert import convert_to_tensor
@@ -27,6 +27,7 @@ from penstock.ops.datasets.sequences import (
     TAKE_DATASET,
 )
 from penstock.ops.datasets.shuffling import SHUFFLE_DATASET
+from penstock.ops.datasets.windows import WINDOW_DATASET
 from penstock.tensor.dtypes import DType, bool as boolean, int64, string
 from penstock.tensor.shapes import TensorShape, as_shape
 
@@ -97,6 +98,26 @@ class Transformations(DatasetBase):
         structure = batched(self.structure, size, drop)
         return self._derived(
             lambda: BATCH_DATASET_V2(self._as_variant_tensor(), size, drop, **structure.attrs()), structure
+        )
+
+    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Self:
+        """Windows of `size` elements that are `stride` apart, as elements with a dataset for each component.
+
+        A window begins `shift` elements after the one before (None: `size`). At the end windows are smaller, unless
+        `drop_remainder`. To make tensors of them: `flat_map(lambda window: window.batch(size))`.
+        """
+        length = convert_to_tensor(size, int64, name="window_size")
+        numbers = [
+            length if shift is None else convert_to_tensor(shift, int64, name="shift"),
+            convert_to_tensor(stride, int64, name="stride"),
+            convert_to_tensor(drop_remainder, boolean, name="drop_remainder"),
+        ]
+        whole, kind = self.structure, type(self._derived(self._as_variant_tensor))
+        parts = zip(*(nest.flatten(nests) for nests in (whole.types, whole.shapes, whole.classes)), strict=True)
+        specs = nest.pack_like(whole.types, [DatasetSpec(Structure(*part), kind) for part in parts])
+        structure = Structure(specs, specs, specs)
+        return self._derived(
+            lambda: WINDOW_DATASET(self._as_variant_tensor(), length, *numbers, **structure.attrs()), structure
         )
 
     def padded_batch(
@@ -179,7 +200,12 @@ def batch_arguments(batch_size: Any, drop_remainder: Any) -> tuple[Tensor, Tenso
 
 
 def batched(structure: Structure, size: Tensor, drop: Tensor) -> Structure:
-    """The shape of batches. Their size is known if none is smaller."""
+    """The shape of batches. Their size is known if none is smaller. Raises TypeError for datasets, as of `window`."""
+    if any(isinstance(kind, DatasetSpec) for kind in nest.flatten(structure.classes)):
+        raise TypeError(
+            "Elements that are datasets cannot be batched: make tensors of them first, as in "
+            "dataset.window(size).flat_map(lambda window: window.batch(size))"
+        )
     count = constant_value(size) if constant_value(drop) else None
     lead = TensorShape([None if count is None else int(count)])
     return structure.with_shapes(nest.map_structure(lead.concatenate, structure.shapes))
@@ -193,8 +219,10 @@ def _same_structure(a: Any, b: Any) -> bool:
     return True
 
 
-def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
+def common_shape(a: Any, b: Any) -> Any:
     """What both shapes have in common."""
+    if isinstance(a, DatasetSpec):
+        return a
     if a.ndims is None or a.ndims != b.ndims:
         return TensorShape(None)
     return TensorShape([m if m == n else None for m, n in zip(a.as_list(), b.as_list(), strict=True)])

@@ -93,6 +93,8 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.shuffling": "RandomDataset ShuffleAndRepeatDataset ShuffleDataset",
     "penstock.ops.datasets.sources": "RangeDataset SparseTensorSliceDataset TensorDataset TensorSliceDataset",
     "penstock.ops.datasets.tables": "CSVDataset SqlDataset",
+    "penstock.ops.datasets.windows": "UniqueDataset WindowDataset",
+    "penstock.ops.datasets.writing": "DatasetToTFRecord",
     "penstock.ops.decoding": "DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw",
     "penstock.ops.decoding_csv": "DecodeCSV",
     "penstock.ops.diagonal": "Diag DiagPart MatrixBandPart MatrixDiag MatrixDiagPart MatrixSetDiag",

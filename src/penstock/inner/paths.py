@@ -138,9 +138,11 @@ PUBLIC = {
         "data.experimental",
         "batching counter enumerate_ops error_ops get_single_element grouping interleave_ops iterator_ops optimization "
         "optimization_options parsing_ops prefetching_ops random_ops readers resampling scan_ops shuffle_ops "
-        "sleep snapshot stats_ops take_while_ops threadpool unique writers",
+        "sleep snapshot stats_ops take_while_ops threadpool threading_options distribute_options stats_options unique "
+        "writers",
         "ops.",
-    ),
+    )
+    + " data.ops.options",
     "distribute": _under(
         "distribute",
         "cross_device_ops distribute_lib distribution_strategy_context mirrored_strategy one_device_strategy "

@@ -68,3 +68,37 @@ class TensorSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorSpec, (self._shape, self._dtype, self._name)
+
+
+@export("SparseTensorSpec")
+class SparseTensorSpec:
+    """What is known about a sparse tensor before there is one: its dense shape and its dtype."""
+
+    __slots__ = ("_dtype", "_shape")
+
+    def __init__(self, shape: ShapeLike = None, dtype: Any = float32) -> None:
+        self._shape, self._dtype = as_shape(shape), as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+        """Whether a sparse tensor, or another spec, has this dtype and may have this shape."""
+        same = self._dtype == spec_or_tensor.dtype.base_dtype
+        return bool(same and self._shape.is_compatible_with(spec_or_tensor.shape))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SparseTensorSpec):
+            return NotImplemented
+        return (self._shape.tuple, self._dtype) == (other._shape.tuple, other._dtype)
+
+    def __hash__(self) -> int:
+        return hash((self._shape.tuple, self._dtype))
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({self._shape}, {self._dtype!r})"
