@@ -87,6 +87,16 @@ NOT_COMPARED = {
         ShuffleDataset SkipDataset SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset
         TakeWhileDataset TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset
         UniqueDataset WindowDataset ZipDataset""",
+    "their elements are TensorFlow's, or of the same ops' other names: tests/datasets/test_older_pipelines.py": """
+        BytesProducedStatsDataset ExperimentalBytesProducedStatsDataset ExperimentalCSVDataset
+        ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset
+        ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset ExperimentalLatencyStatsDataset
+        ExperimentalMapAndBatchDataset ExperimentalMapDataset ExperimentalMaxIntraOpParallelismDataset
+        ExperimentalNonSerializableDataset ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset
+        ExperimentalRandomDataset ExperimentalScanDataset ExperimentalSlidingWindowDataset ExperimentalSqlDataset
+        ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset FinalizeDataset
+        LatencyStatsDataset MaxIntraOpParallelismDataset ModelDataset NonSerializableDataset OptimizeDataset
+        OptionsDataset PrivateThreadPoolDataset SlidingWindowDataset""",
     "they call graphs of functions; tests/graph/test_functions.py runs TensorFlow's": """
         PartitionedCall StatefulPartitionedCall""",
     "they hold lists and options; tests/graph/test_tensorflow2_functions.py runs TensorFlow's programs of them": """

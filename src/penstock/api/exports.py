@@ -323,7 +323,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.contrib_transformations": (
             "Counter RandomDataset assert_element_shape batch_and_drop_remainder choose_from_datasets copy_to_device "
             "dense_to_sparse_batch enumerate_dataset get_single_element ignore_errors padded_batch_and_drop_remainder "
-            "prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch unique"
+            "prefetch_to_device sample_from_datasets shuffle_and_repeat sliding_window_batch unbatch unique"
         ),
         "penstock.data.dataset": "Dataset",
         "penstock.data.features": "make_batched_features_dataset read_batch_features",

@@ -17,6 +17,7 @@ from penstock.data.contrib_transformations import padded_batch_and_drop_remainde
 from penstock.data.contrib_transformations import prefetch_to_device as prefetch_to_device
 from penstock.data.contrib_transformations import sample_from_datasets as sample_from_datasets
 from penstock.data.contrib_transformations import shuffle_and_repeat as shuffle_and_repeat
+from penstock.data.contrib_transformations import sliding_window_batch as sliding_window_batch
 from penstock.data.contrib_transformations import unbatch as unbatch
 from penstock.data.contrib_transformations import unique as unique
 from penstock.data.dataset import Dataset as Dataset
@@ -42,9 +43,9 @@ __all__ = [
     "AUTOTUNE", "map_and_batch", "parallel_interleave", "scan", "Counter", "RandomDataset", "assert_element_shape",
     "batch_and_drop_remainder", "choose_from_datasets", "copy_to_device", "dense_to_sparse_batch", "enumerate_dataset",
     "get_single_element", "ignore_errors", "padded_batch_and_drop_remainder", "prefetch_to_device",
-    "sample_from_datasets", "shuffle_and_repeat", "unbatch", "unique", "Dataset", "make_batched_features_dataset",
-    "read_batch_features", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset", "Reducer",
-    "bucket_by_sequence_length", "group_by_reducer", "group_by_window", "Iterator", "make_saveable_from_iterator",
-    "ParquetDataset", "rejection_resample", "CsvDataset", "SqlDataset", "make_csv_dataset",
-    "CheckpointInputPipelineHook"
+    "sample_from_datasets", "shuffle_and_repeat", "sliding_window_batch", "unbatch", "unique", "Dataset",
+    "make_batched_features_dataset", "read_batch_features", "FixedLengthRecordDataset", "TFRecordDataset",
+    "TextLineDataset", "Reducer", "bucket_by_sequence_length", "group_by_reducer", "group_by_window", "Iterator",
+    "make_saveable_from_iterator", "ParquetDataset", "rejection_resample", "CsvDataset", "SqlDataset",
+    "make_csv_dataset", "CheckpointInputPipelineHook"
 ]

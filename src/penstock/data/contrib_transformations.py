@@ -19,6 +19,7 @@ from penstock.ops.compare import less_equal
 from penstock.ops.datasets.choosing import DIRECTED_INTERLEAVE_DATASET
 from penstock.ops.datasets.iterators import DATASET_TO_SINGLE_ELEMENT
 from penstock.ops.datasets.shuffling import RANDOM_DATASET, SHUFFLE_AND_REPEAT_DATASET
+from penstock.ops.datasets.sliding_windows import SLIDING_WINDOW_DATASET
 from penstock.ops.datasets.sources import RANGE_DATASET
 from penstock.ops.datasets.windows import UNIQUE_DATASET
 from penstock.ops.passing import ensure_shape
@@ -51,6 +52,28 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
 def ignore_errors() -> Transformation:
     """The elements that are not errors."""
     return lambda dataset: dataset.ignore_errors()
+
+
+@export("contrib.data.sliding_window_batch")
+def sliding_window_batch(
+    window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
+) -> Transformation:
+    """Batches of `window_size` elements that are `window_stride` apart, each `window_shift` (by default 1; formerly
+    `stride`) elements, without what remains."""
+    if stride is not None and window_shift is not None:
+        raise ValueError("Cannot specify both `stride` and `window_shift`")
+    shift = window_shift if stride is None else stride
+    given = {"window_size": window_size, "window_shift": 1 if shift is None else shift, "window_stride": window_stride}
+
+    def apply(dataset: DatasetBase) -> DatasetBase:
+        whole = dataset.structure
+        batches = whole.with_shapes(nest.map_structure(lambda s: TensorShape([None]).concatenate(s), whole.shapes))
+        lengths = [convert_to_tensor(value, int64, name=name) for name, value in given.items()]
+        return dataset._derived(
+            lambda: SLIDING_WINDOW_DATASET(dataset._as_variant_tensor(), *lengths, **batches.attrs()), batches
+        )
+
+    return apply
 
 
 @export("contrib.data.unbatch", "data.experimental.unbatch")

@@ -52,6 +52,9 @@ _OPS_BY_ATTR = {
     "ensure_minimum_range": """
         QuantizeV2
     """,
+    "drop_remainder": """
+        SlidingWindowDataset
+    """,
     "explicit_paddings": """
         DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput MaxPool
         MaxPoolGrad
@@ -66,7 +69,7 @@ _OPS_BY_ATTR = {
         ImageProjectiveTransformV2
     """,
     "force_synchronous": """
-        MapDataset
+        ExperimentalMapDataset MapDataset
     """,
     "grad_a": """
         MatMul
@@ -87,7 +90,7 @@ _OPS_BY_ATTR = {
         TensorSliceDataset
     """,
     "log_warning": """
-        IgnoreErrorsDataset
+        ExperimentalIgnoreErrorsDataset IgnoreErrorsDataset
     """,
     "metadata": """
         BatchDataset BatchDatasetV2 CacheDataset ConcatenateDataset DatasetToSingleElement FilterDataset
@@ -96,7 +99,8 @@ _OPS_BY_ATTR = {
         PaddedBatchDatasetV2 ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelMapDataset
         PrefetchDataset RandomDataset RangeDataset ReduceDataset RepeatDataset ScanDataset ShardDataset
         ShuffleAndRepeatDataset ShuffleDataset SkipDataset TFRecordDataset TakeDataset TakeWhileDataset
-        TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset ZipDataset
+        TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset
+        WindowDataset ZipDataset
     """,
     "multiply_linear_by_lr": """
         ApplyFtrl ApplyFtrlV2 ResourceApplyFtrl ResourceApplyFtrlV2 ResourceSparseApplyFtrl
@@ -107,6 +111,9 @@ _OPS_BY_ATTR = {
     """,
     "offset": """
         InitializeTableFromTextFile InitializeTableFromTextFileV2
+    """,
+    "ram_budget": """
+        ModelDataset
     """,
     "replicate_on_split": """
         RangeDataset TensorSliceDataset
@@ -125,13 +132,13 @@ _OPS_BY_ATTR = {
         SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments
     """,
     "stop_on_empty_dataset": """
-        DirectedInterleaveDataset
+        DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
     """,
     "timeout_seconds": """
         CollectiveBcastRecv CollectiveBcastSend CollectiveGather CollectiveReduce
     """,
     "use_default_device": """
-        ScanDataset
+        ExperimentalScanDataset ScanDataset
     """,
     "validate_shape": """
         AssignVariableOp

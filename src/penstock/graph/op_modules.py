@@ -85,14 +85,28 @@ _OPS: dict[str, str] = {
     ),
     "penstock.ops.datasets.map_and_batch": "MapAndBatchDataset",
     "penstock.ops.datasets.mapping": "MapDataset ParallelMapDataset",
+    "penstock.ops.datasets.older_names": (
+        "ExperimentalCSVDataset ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset "
+        "ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset "
+        "ExperimentalMapAndBatchDataset ExperimentalMapDataset ExperimentalParallelInterleaveDataset "
+        "ExperimentalRandomDataset ExperimentalScanDataset ExperimentalSqlDataset ExperimentalTakeWhileDataset "
+        "ExperimentalUnbatchDataset ExperimentalUniqueDataset"
+    ),
     "penstock.ops.datasets.parquet": "ParquetDataset",
     "penstock.ops.datasets.prefetching": "PrefetchDataset",
     "penstock.ops.datasets.sequences": (
         "ConcatenateDataset RepeatDataset ShardDataset SkipDataset TakeDataset ZipDataset"
     ),
     "penstock.ops.datasets.shuffling": "RandomDataset ShuffleAndRepeatDataset ShuffleDataset",
+    "penstock.ops.datasets.sliding_windows": "ExperimentalSlidingWindowDataset SlidingWindowDataset",
     "penstock.ops.datasets.sources": "RangeDataset SparseTensorSliceDataset TensorDataset TensorSliceDataset",
     "penstock.ops.datasets.tables": "CSVDataset SqlDataset",
+    "penstock.ops.datasets.tuned": (
+        "BytesProducedStatsDataset ExperimentalBytesProducedStatsDataset ExperimentalLatencyStatsDataset "
+        "ExperimentalMaxIntraOpParallelismDataset ExperimentalNonSerializableDataset "
+        "ExperimentalPrivateThreadPoolDataset FinalizeDataset LatencyStatsDataset MaxIntraOpParallelismDataset "
+        "ModelDataset NonSerializableDataset OptimizeDataset OptionsDataset PrivateThreadPoolDataset"
+    ),
     "penstock.ops.datasets.windows": "UniqueDataset WindowDataset",
     "penstock.ops.datasets.writing": "DatasetToTFRecord",
     "penstock.ops.decoding": "DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw",

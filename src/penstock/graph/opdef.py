@@ -15,7 +15,7 @@ import ast
 import importlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -255,6 +255,17 @@ def define_op(name: str, *args: Any, **kwargs: Any) -> OpDef:
         raise ValueError(f"op {name} is already registered")
     op = _ops[name] = make_op(name, *args, **kwargs)
     return op
+
+
+def define_alias(name: str, op: OpDef, without: Iterable[str] = ()) -> OpDef:
+    """Register `op`, which must be complete, under another name as well, without those of its attributes."""
+    _import(MODULE_OF_OP.get(name))
+    if name in _ops:
+        raise ValueError(f"op {name} is already registered")
+    attrs = {key: attr for key, attr in op.attrs.items() if key not in set(without)}
+    found = _ops[name] = replace(op, name=name, attrs=attrs, kernels=list(op.kernels), derived={})
+    _gradients[name] = get_gradient(op.name)
+    return found
 
 
 def make_op(

@@ -48,6 +48,11 @@ class Windows(DatasetState):
     def iterate(self, ctx: IterationContext) -> ElementIterator:
         return _WindowIterator(self, ctx)
 
+    def element(self, rows: Block) -> Element:
+        """What a window of these rows is."""
+        parts = zip(self.source.dtypes, self.source.shapes, rows.columns, strict=True)
+        return tuple(dataset_value(Slices([d], [s], Block(rows.size, [column]))) for d, s, column in parts)
+
 
 class _WindowIterator(ElementIterator):
     """An error among the elements of a window takes its place, as in TensorFlow."""
@@ -74,9 +79,7 @@ class _WindowIterator(ElementIterator):
             if isinstance(element, errors.OpError):
                 raise element
             elements.append(element)
-        source, rows = ours.source, of_elements(elements)
-        parts = zip(source.dtypes, source.shapes, rows.columns, strict=True)
-        return tuple(dataset_value(Slices([d], [s], Block(rows.size, [column]))) for d, s, column in parts)
+        return ours.element(of_elements(elements))
 
     def _taken(self) -> Element | errors.OpError | None:
         try:
@@ -150,6 +153,11 @@ def _identity(value: Any) -> bytes:
     return repr(tuple(value.shape)).encode() + value.numpy().tobytes()
 
 
+def lengths(size: Any, shift: Any, stride: Any) -> tuple[int, int, int]:
+    """The arguments of windows; raises InvalidArgumentError for those below 1."""
+    return (at_least(1, "Window size", size), at_least(1, "Window shift", shift), at_least(1, "Window stride", stride))
+
+
 # --- kernels --------------------------------------------------------------------------------------------
 
 
@@ -158,12 +166,8 @@ def window_dataset(ctx: KernelContext) -> Any:
     dtypes, shapes = ctx["output_types"], ctx["output_shapes"]
 
     def windows(source: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any) -> DatasetState:
-        size, shift, stride = (
-            at_least(1, f"Window {name}", value)
-            for name, value in (("size", size), ("shift", shift), ("stride", stride))
-        )
         drop = bool(scalar("drop_remainder", drop_remainder))
-        return Windows(dataset_of(source), size, shift, stride, drop, dtypes, shapes)
+        return Windows(dataset_of(source), *lengths(size, shift, stride), drop, dtypes, shapes)
 
     return windows
 
