@@ -39,6 +39,13 @@ CASES = {
         "a = np.fromstring(b'ab', dtype=np.uint8)\na += 1\nprint(a, np.array(a, copy=False) is a)\n",
         "(2, 1) [1. 1.]\n2 1.0\n[  1 255] [1. 2.] [1.]\n(2, 1) [3. 3.] [3]\n[98 99] True\n",
     ),
+    "kinds of numbers": (
+        "import numpy as np\n"
+        "print([np.issubdtype(np.float32, a) for a in (np.float, float, 'float', np.int, np.float64, bool)])\n"
+        "print([np.issubdtype(np.int32, a) for a in (int, 'int', float)], np.issubdtype(np.uint8, int), "
+        "np.issubdtype(np.complex64, complex), np.issubdtype(np.int64, np.integer))\n",
+        "[True, True, True, False, False, False]\n[True, True, False] False True True\n",
+    ),
     "numpy.lib": (
         "import numpy as np\nfrom numpy.lib.index_tricks import r_\n"
         "print(np.lib.pad([1], (1, 0), 'constant'), np.lib.in1d([1, 2], [2]), np.lib.DataSource.__name__, r_[1:3])\n"

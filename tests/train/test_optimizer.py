@@ -383,3 +383,9 @@ def test_training_an_uninitialised_variable_names_it(session: tf.Session) -> Non
     train = tf.train.AdamOptimizer().minimize(quadratic(w))
     with pytest.raises(tf.errors.FailedPreconditionError, match="weights"):
         session.run(train)
+
+
+def test_the_base_of_each_optimizer_is_optimizer_itself() -> None:
+    names = [name for name in dir(tf.train) if name.endswith("Optimizer") and name != "Optimizer"]
+    assert len(names) > 9
+    assert {getattr(tf.train, name).__base__ for name in names} == {tf.train.Optimizer}

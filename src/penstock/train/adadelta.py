@@ -7,11 +7,12 @@ from typing import Any
 
 from penstock.export import export
 from penstock.graph.operation import Tensor
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer
+from penstock.train.update_op import UpdateOp
 
 
 @export("train.AdadeltaOptimizer")
-class AdadeltaOptimizer(UpdateOpOptimizer):
+class AdadeltaOptimizer(Optimizer, UpdateOp):
     """Zeiler's (2012) method, which needs no learning rate: `learning_rate` scales its steps.
 
     TF: tf.train.AdadeltaOptimizer.

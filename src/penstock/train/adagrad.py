@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.client.initializers import constant_initializer
@@ -10,13 +10,25 @@ from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.ops.basic import identity
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer
+from penstock.train.update_op import UpdateOp
 
 
-class _Accumulating(UpdateOpOptimizer):
-    """Base class of optimizers whose accumulator starts above zero."""
+class _Accumulating(UpdateOp):
+    """Second base of optimizers whose accumulator starts above zero."""
 
+    _slot_inputs: Mapping[str, str] = {"accum": "accumulator"}
     _learning_rate: Any
+    _initial_accumulator_value: float
+    _name: str
+    _zeros_slot: Callable[[Any, str, str], Any]
+    _get_or_make_slot: Callable[[Any, Any, str, str], Any]
+    _get_or_make_slot_with_initializer: Callable[..., Any]
+    _hyper_tensor: Callable[[Any, str], Tensor]
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            self._constant_slot(var, self._initial_accumulator_value, "accumulator", self._name)
 
     def _constant_slot(self, var: Any, value: float, slot_name: str, op_name: str) -> None:
         dtype = var.dtype.base_dtype
@@ -31,15 +43,20 @@ class _Accumulating(UpdateOpOptimizer):
         self._learning_rate_tensor = self._hyper_tensor(self._learning_rate, "learning_rate")
 
 
+def _positive(initial_accumulator_value: float) -> float:
+    if initial_accumulator_value <= 0.0:
+        raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+    return initial_accumulator_value
+
+
 @export("train.AdagradOptimizer")
-class AdagradOptimizer(_Accumulating):
+class AdagradOptimizer(Optimizer, _Accumulating):
     """accumulator += gradient²; var -= learning_rate * gradient / sqrt(accumulator) (Duchi et al. 2011).
 
     TF: tf.train.AdagradOptimizer.
     """
 
     _op = "Adagrad"
-    _slot_inputs: Mapping[str, str] = {"accum": "accumulator"}
 
     def __init__(
         self,
@@ -48,22 +65,16 @@ class AdagradOptimizer(_Accumulating):
         use_locking: bool = False,
         name: str = "Adagrad",
     ) -> None:
-        if initial_accumulator_value <= 0.0:
-            raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
-        self._initial_accumulator_value = initial_accumulator_value
-
-    def _create_slots(self, var_list: list[Any]) -> None:
-        for var in var_list:
-            self._constant_slot(var, self._initial_accumulator_value, "accumulator", self._name)
+        self._initial_accumulator_value = _positive(initial_accumulator_value)
 
     def _hypers(self, var: Any) -> dict[str, Tensor]:
         return {"lr": self._learning_rate_tensor}
 
 
 @export("train.ProximalAdagradOptimizer")
-class ProximalAdagradOptimizer(AdagradOptimizer):
+class ProximalAdagradOptimizer(Optimizer, _Accumulating):
     """Adagrad followed by the proximal step for l1 and l2 at each element's own rate."""
 
     _op = "ProximalAdagrad"
@@ -77,7 +88,9 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
         use_locking: bool = False,
         name: str = "ProximalAdagrad",
     ) -> None:
-        super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._initial_accumulator_value = _positive(initial_accumulator_value)
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength
 
@@ -91,7 +104,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
 
 
 @export("train.AdagradDAOptimizer")
-class AdagradDAOptimizer(_Accumulating):
+class AdagradDAOptimizer(Optimizer, _Accumulating):
     """Dual averaging: each step recomputes var from the sums of all gradients and of their squares.
 
     `global_step` is the int64 variable that counts the steps. TF: tf.train.AdagradDAOptimizer.

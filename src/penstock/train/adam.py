@@ -11,12 +11,12 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, get_default_graph
 from penstock.ops.basic import group
-from penstock.train.optimizer import like
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer, like
+from penstock.train.update_op import UpdateOp
 
 
 @export("train.AdamOptimizer")
-class AdamOptimizer(UpdateOpOptimizer):
+class AdamOptimizer(Optimizer, UpdateOp):
     """var -= rate * m / (sqrt(v) + epsilon), with m and v the decayed means of gradient and gradient².
 
     rate = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t): epsilon is the one that Kingma and Ba (2014)

@@ -8,11 +8,12 @@ from typing import Any
 from penstock.client.initializers import constant_initializer
 from penstock.export import export
 from penstock.graph.operation import Tensor
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer
+from penstock.train.update_op import UpdateOp
 
 
 @export("train.FtrlOptimizer")
-class FtrlOptimizer(UpdateOpOptimizer):
+class FtrlOptimizer(Optimizer, UpdateOp):
     """FTRL-Proximal (McMahan et al. 2013): l1 makes weights exactly zero.
 
     `l2_shrinkage_regularization_strength` penalises large weights like a term of the loss; `l2_regularization_strength`

@@ -7,12 +7,12 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.operation import Tensor
-from penstock.train.optimizer import like
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer, like
+from penstock.train.update_op import UpdateOp
 
 
 @export("train.GradientDescentOptimizer")
-class GradientDescentOptimizer(UpdateOpOptimizer):
+class GradientDescentOptimizer(Optimizer, UpdateOp):
     """var -= learning_rate * gradient (TF: tf.train.GradientDescentOptimizer)."""
 
     _op = "GradientDescent"
@@ -41,7 +41,7 @@ class GradientDescentOptimizer(UpdateOpOptimizer):
 
 
 @export("train.ProximalGradientDescentOptimizer")
-class ProximalGradientDescentOptimizer(UpdateOpOptimizer):
+class ProximalGradientDescentOptimizer(Optimizer, UpdateOp):
     """Gradient descent followed by the proximal step for l1 and l2 (Duchi and Singer 2009)."""
 
     _op = "ProximalGradientDescent"

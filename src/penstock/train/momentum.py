@@ -7,11 +7,12 @@ from typing import Any
 
 from penstock.export import export
 from penstock.graph.operation import Tensor
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer
+from penstock.train.update_op import UpdateOp
 
 
 @export("train.MomentumOptimizer")
-class MomentumOptimizer(UpdateOpOptimizer):
+class MomentumOptimizer(Optimizer, UpdateOp):
     """accumulation = momentum * accumulation + gradient; var -= learning_rate * accumulation.
 
     `use_nesterov`: the gradient is taken at the point that the momentum leads to (Sutskever et al. 2013). TF:

@@ -24,8 +24,31 @@ from penstock.train import slot_creator
 GradAndVar = tuple[Any, Any]
 
 
+class Updates:
+    """What an optimizer defines: its slots and tensors, and one variable's update in its four forms."""
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        """Make the slots of the variables."""
+
+    def _prepare(self) -> None:
+        """Make tensors of the hyperparameters, in the optimizer's name scope."""
+
+    def _apply_dense(self, grad: Tensor, var: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no _apply_dense")
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_dense")
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
+        """`grad` has no duplicate rows."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _apply_sparse")
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse")
+
+
 @export("train.Optimizer")
-class Optimizer:
+class Optimizer(Updates):
     """Base class of optimizers.
 
     A subclass defines `_create_slots` (the variables that it needs for each trained one), `_prepare` (tensors of the
@@ -257,26 +280,7 @@ class Optimizer:
     def _non_slot_variables(self) -> list[Any]:
         return list(self._non_slot_dict.values())
 
-    # --- what subclasses define -------------------------------------------------------------------------
-
-    def _create_slots(self, var_list: list[Any]) -> None:
-        """Make the slots of the variables."""
-
-    def _prepare(self) -> None:
-        """Make tensors of the hyperparameters, in the optimizer's name scope."""
-
-    def _apply_dense(self, grad: Tensor, var: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} defines no _apply_dense")
-
-    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_dense")
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
-        """`grad` has no duplicate rows."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _apply_sparse")
-
-    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse")
+    # --- what subclasses may replace --------------------------------------------------------------------
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
         """Like `_apply_sparse`, for a gradient that may have duplicate rows: adds them up first."""

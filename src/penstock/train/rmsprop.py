@@ -8,11 +8,12 @@ from penstock.client.initializers import ones_initializer
 from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer
+from penstock.train.update_op import UpdateOp
 
 
 @export("train.RMSPropOptimizer")
-class RMSPropOptimizer(UpdateOpOptimizer):
+class RMSPropOptimizer(Optimizer, UpdateOp):
     """var -= mom, where mom = momentum * mom + learning_rate * gradient / sqrt(mean_square + epsilon).
 
     `centered` uses the variance instead of the mean square, at the cost of one more slot. TF:

@@ -1,8 +1,8 @@
-"""`UpdateOpOptimizer`: an optimizer whose step is one op of `ops/training.py` for each variable."""
+"""`UpdateOp`: of an optimizer whose step is one op of `ops/training.py` for each variable."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.graph.composite import IndexedSlices
@@ -10,14 +10,18 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.ops import training_sparse as training_sparse  # registers the ops, including dense ones
-from penstock.train.optimizer import Optimizer, like
+from penstock.train.optimizer import Updates, like
 
 
-class UpdateOpOptimizer(Optimizer):
-    """A subclass names the op and its inputs; the op has four forms, one for each hook.
+class UpdateOp(Updates):
+    """A second base of optimizers, after `Optimizer`: names the op, of which each hook takes a form, and its inputs.
 
-    `_op` is the name without "Apply", "SparseApply", "ResourceApply" or "ResourceSparseApply".
+    `_op` is the name without "Apply", "SparseApply", "ResourceApply" or "ResourceSparseApply". Programs find the first
+    base to be `Optimizer` itself, as that of every optimizer of TensorFlow's.
     """
+
+    _use_locking: bool
+    get_slot: Callable[[Any, str], Any]
 
     _op: str
     _gradient_input = "grad"

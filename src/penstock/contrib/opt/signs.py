@@ -14,13 +14,13 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.ops import training_sign as training_sign  # registers the ops
 from penstock.ops.basic import group
 from penstock.ops.gather import gather
-from penstock.train.optimizer import like
-from penstock.train.update_op import UpdateOpOptimizer
+from penstock.train.optimizer import Optimizer, like
+from penstock.train.update_op import UpdateOp
 
 SignDecay = Callable[[Any], Any]
 
 
-class _SignOptimizer(UpdateOpOptimizer):
+class _SignOptimizer(Optimizer, UpdateOp):
     """m = beta * m + (1 - beta) * gradient; var -= learning_rate * factor * gradient. A subclass has the factor.
 
     A sparse gradient decays all of m, and moves its own rows.

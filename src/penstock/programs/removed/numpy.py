@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.programs.places import is_of_program
 from penstock.programs.removed.giving import ModuleOf, Source, give, rename_keywords
+from penstock.programs.removed.numpy_kinds import of_kinds
 from penstock.programs.report import REPORT
 
 MSG_PICKLED = (
@@ -270,6 +271,7 @@ def patch(numpy: Any) -> None:
         setattr(numpy, name, _counted_by_floats(getattr(numpy, name)))
     numpy.array, numpy.asarray = _ragged(numpy.array, "np.array"), _ragged(numpy.asarray, "np.asarray")
     numpy.full = _filled(numpy.full)
+    numpy.issubdtype = of_kinds(numpy.issubdtype, numpy)
     for name in ("save", "savez", "savez_compressed"):
         setattr(numpy, name, _saving_ragged(getattr(numpy, name), f"np.{name}"))
     give(numpy, {name: source for name, source in NAMES.items() if name not in vars(numpy)}, "np")
