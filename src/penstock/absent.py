@@ -150,7 +150,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.bigtable tf.contrib.cloud tf.contrib.hadoop tf.contrib.kinesis", _CLOUD),
     ("tf.contrib.libsvm tf.contrib.input_pipeline tf.contrib.text tf.contrib.ffmpeg tf.contrib.proto", _READ),
     ("tf.io.decode_proto tf.io.encode_proto", _OWN_FUNCTION),
-    ("tf.contrib.coder tf.contrib.nearest_neighbor tf.contrib.periodic_resample tf.contrib.resampler", _OWN_FUNCTION),
+    ("tf.contrib.coder tf.contrib.nearest_neighbor tf.contrib.periodic_resample", _OWN_FUNCTION),
     ("tf.contrib.reduce_slice_ops", "tf.segment_sum and tf.unsorted_segment_sum reduce parts of tensors."),
     ("tf.contrib.checkpoint tf.train.experimental.*", _SAVE),
     ("tf.contrib.constrained_optimization", "Add the constraints to the loss, with weights that a program changes."),

@@ -30,6 +30,19 @@ def _inferred(x: Any) -> tuple[Any, ...]:
     return y, MEAN, VARIANCE, MEAN, VARIANCE
 
 
+def _global_grad(scale: Any, learned: float) -> tuple[Any, ...]:
+    """Of t, m, v, beta and gamma, with the variance's epsilon 0.01."""
+    inverse, db = 1 / np.sqrt(VARIANCE + 0.01), G.sum((0, 1, 2))
+    products = (G * (X - MEAN)).sum((0, 1, 2))
+    return (
+        G * scale * inverse,
+        -db * scale * inverse,
+        -products * scale * inverse**3 / 2,
+        db,
+        products * inverse * learned,
+    )
+
+
 def norm_cases(suffix: str) -> list[OpCase]:
     name, third = f"FusedBatchNorm{suffix}", (EMPTY,) if suffix == "V3" else ()
     grad_name = f"FusedBatchNormGrad{suffix}"
@@ -139,6 +152,25 @@ CASES = [
         ref=(X[:0], np.full(2, np.nan), np.full(2, np.nan), np.zeros(2), np.zeros(2), EMPTY),
         grad=False,
         note="of no image",
+    ),
+    *(
+        OpCase(
+            "BatchNormWithGlobalNormalization",
+            [v.astype(np.float64) for v in (X, MEAN, VARIANCE, OFFSET, SCALE)],
+            {"variance_epsilon": 0.01, "scale_after_normalization": scaled},
+            ref=lambda t, m, v, beta, gamma, by=scaled: (t - m) / np.sqrt(v + 0.01) * (gamma if by else 1) + beta,
+        )
+        for scaled in (True, False)
+    ),
+    *(
+        OpCase(
+            "BatchNormWithGlobalNormalizationGrad",
+            [X, MEAN, VARIANCE, SCALE, G],
+            {"variance_epsilon": 0.01, "scale_after_normalization": scaled},
+            ref=_global_grad(SCALE if scaled else np.ones_like(SCALE), float(scaled)),
+            grad=False,
+        )
+        for scaled in (True, False)
     ),
     OpCase("FusedBatchNorm", [X, SCALE[:1], OFFSET, EMPTY, EMPTY], raises=ValueError, match="2 and 1"),
     OpCase(

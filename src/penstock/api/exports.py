@@ -676,6 +676,9 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.predictor": {
         "penstock.estimator.predictor": "from_estimator from_saved_model",
     },
+    "penstock.contrib.resampler": {
+        "penstock.ops.image_resampler": "resampler",
+    },
     "penstock.contrib.rnn": {
         "penstock": "core_rnn_cell=rnn_cell rnn_cell",
         "penstock.rnn.base": "LayerRNNCell=RNNCell RNNCell",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import namedtuple
 from typing import Any
 
 from penstock.graph.attributes import check_attr, complete_attrs, show_dtype
@@ -55,7 +56,16 @@ def results(op: Any) -> Any:
         part = outputs[position : position + count]
         grouped.append(list(part) if arg.is_list else part[0])
         position += count
-    return grouped[0] if len(grouped) == 1 else tuple(grouped)
+    return grouped[0] if len(grouped) == 1 else _named(op.op_def)._make(grouped)
+
+
+def _named(op_def: OpDef) -> Any:
+    """The class of tuples of an op's outputs, with their names, as TensorFlow's functions of ops give them."""
+    found = op_def.derived.get("named outputs")
+    if found is None:
+        names = [arg.name for arg in op_def.outputs]
+        found = op_def.derived["named outputs"] = namedtuple(op_def.name.lstrip("_"), names, rename=True)
+    return found
 
 
 def _bind(op_def: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -15,6 +15,7 @@ _OPS: dict[str, str] = {
     ),
     "penstock.ops.array_more_search": "LowerBound UniqueV2 UniqueWithCountsV2 UpperBound",
     "penstock.ops.audio": "DecodeWav EncodeWav",
+    "penstock.ops.audio_features": "AudioSpectrogram Mfcc",
     "penstock.ops.basic": "Const Identity NoOp Placeholder PlaceholderV2 PlaceholderWithDefault",
     "penstock.ops.bincounts": "DenseBincount RaggedBincount SparseBincount",
     "penstock.ops.bitwise": "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift RightShift",
@@ -135,6 +136,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.image_encode": "EncodeJpeg EncodeJpegVariableQuality EncodePng",
     "penstock.ops.image_patches": "ExtractImagePatches",
     "penstock.ops.image_projective": "ImageProjectiveTransformV2",
+    "penstock.ops.image_resampler": "Resampler ResamplerGrad",
     "penstock.ops.image_resize": (
         "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor "
         "ResizeNearestNeighborGrad"
@@ -194,8 +196,13 @@ _OPS: dict[str, str] = {
     "penstock.ops.nn.fractional_pooling": (
         "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
     ),
+    "penstock.ops.nn.global_normalization": "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad",
+    "penstock.ops.nn.gru_block": "GRUBlockCell GRUBlockCellGrad",
     "penstock.ops.nn.losses": "L2Loss",
     "penstock.ops.nn.lrn": "LRN LRNGrad",
+    "penstock.ops.nn.lstm_blocks": (
+        "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 LSTMBlockCell LSTMBlockCellGrad"
+    ),
     "penstock.ops.nn.pooling": (
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad "
         "MaxPoolGradGrad MaxPoolGradGradWithArgmax MaxPoolGradWithArgmax MaxPoolWithArgmax"

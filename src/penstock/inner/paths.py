@@ -129,7 +129,6 @@ PUBLIC = {
         "training.tracking training.tracking.base training.tracking.tracking training.tracking.util "
         "training.warm_starting_util keras.optimizer_v2.legacy_learning_rate_decay"
     ),
-    "audio": "ops.gen_audio_ops",
     "bitwise": "ops.bitwise_ops ops.gen_bitwise_ops",
     "config.experimental": "framework.config",
     "contrib.summary": "ops.summary_ops_v2",
@@ -198,9 +197,9 @@ PUBLIC = {
 """The inner modules whose names are public in a namespace."""
 
 GENERATED = (
-    "array batch candidate_sampling checkpoint control_flow ctc data_flow dataset functional image io linalg list "
-    "logging lookup manip math nn parsing random resource_variable script set sparse spectral state stateless_random "
-    "string summary user"
+    "array audio batch candidate_sampling checkpoint control_flow ctc data_flow dataset functional image io "
+    "linalg list logging lookup manip math nn parsing random resource_variable rnn script set sparse spectral "
+    "state stateless_random string summary user"
 )
 
 OTHER_NAMES = {
