@@ -58,3 +58,28 @@ def test_whole_numbers_that_are_too_large_for_a_dtype_wrap_around(tmp_path: Path
     assert output_of(tmp_path, TOO_LARGE) == (
         "[-56  -1] [[44]] [4294967295]\n[255] 44 4294967295 -2147483648 7 [1 2]\n"
     )
+
+
+ASSIGNED = """
+import numpy as np
+labels, at = np.zeros([2, 3], np.uint8), {}
+labels[labels[:, 0] > 0] = 7
+labels[0, 1:] = -1
+labels[1] = [300, -2, 5]
+at["a"], at["b"] = -1, 2
+at["c"] = -3
+labels[..., 0] += 1
+rows = [1, 2, 3]
+rows[:2] = (-5,)
+print(labels.tolist(), at, rows)
+try:
+    labels[0, 0] = "a"
+except ValueError:
+    print("no number")
+"""
+
+
+def test_whole_numbers_that_are_put_into_an_array_wrap_around(tmp_path: Path) -> None:
+    assert output_of(tmp_path, ASSIGNED) == (
+        "[[1, 255, 255], [45, 254, 5]] {'a': -1, 'b': 2, 'c': -3} [-5, 3]\nno number\n"
+    )

@@ -36,6 +36,29 @@ CASES = {
         'print map(int, "12")[1], filter(None, [0, 3]), map(None, [1], [2]), reduce(lambda a, b: a + b, [1, 2])\n',
         "2 [3] [(1, 2)] 3\n",
     ),
+    "maps of lists that differ in length": (
+        'print map(None, [1, 2], "a"), map(lambda a, b: (b, a), [1], [2, 3])\n',
+        "[(1, 'a'), (2, None)] [(2, 1), (3, None)]\n",
+    ),
+    "classes that compare by __cmp__": (
+        "import heapq\n"
+        "class Node:\n"
+        "    def __init__(self, cost): self.cost = cost\n"
+        "    def __cmp__(self, other): return cmp(self.cost, other.cost)\n"
+        "nodes = [Node(3), Node(1), Node(2)]\nheapq.heapify(nodes)\n"
+        "print heapq.heappop(nodes).cost, max(nodes).cost, Node(1) == Node(1), Node(1) != Node(1), Node(2) >= Node(3)\n"
+        "print len({nodes[0]: 1, nodes[1]: 2})\n",
+        "1 3 True False False\n2\n",
+    ),
+    "None is less than everything": (
+        "class Best(object):\n"
+        "    def __init__(self, most=None):\n        self.loss = None\n        self.most = most\n"
+        "    def full(self, n, limit=None): return n > limit, self.loss < -1.5, self.loss >= None, 3 <= self.loss\n"
+        "best = None\n"
+        "for x in [2, 5, 3]:\n    if x > best: best = x\n"
+        "print best, best < 9, None < 'a', Best().full(3)\n",
+        "5 True True (True, True, True, False)\n",
+    ),
     "raise and except": (
         'try:\n    raise ValueError, "no"\nexcept ValueError, e:\n    print "caught", e\n',
         "caught no\n",

@@ -22,6 +22,37 @@ CASES = {
         "print([np.float32(0.5)], np.arange(2, dtype=np.int8).tostring(), np.cast['f']([1]).dtype)\n",
         "2.0 <class 'int'> [0] 6 [False  True] inf 1.0\n3 {1, 2} True 2\n[0.5] b'\\x00\\x01' float32\n",
     ),
+    "names of NumPy that few used": (
+        "import numpy as np\nfrom numpy.compat import long\nfrom numpy.linalg.linalg import LinAlgError\n"
+        "print(np.alen([[1, 2]]), np.sctypes['float'][1], np.obj2sctype(float), np.issctype(int))\n"
+        "print(np.linalg.linalg.LinAlgError is LinAlgError, np.lib.arraysetops.unique([2, 2]))\n"
+        "print(long, np.compat.asbytes('a'), np.safe_eval('[1]'))\n"
+        "x = np.array([[1, 5], [2, 9]], '>i2')\n"
+        "print(x.ptp(), x.ptp(axis=0), x.ptp(1), np.ptp(x), x.newbyteorder()[0, 0], np.loads(np.ones(1).dumps()))\n",
+        "1 <class 'numpy.float32'> <class 'numpy.float64'> True\nTrue [2]\n<class 'int'> b'a' [1]\n"
+        "8 [1 4] [4 7] 8 256 [1.]\n",
+    ),
+    "types of Python as kinds of types of NumPy": (
+        "import numpy as np\n"
+        "print([np.issubdtype(np.int32, np.int), np.issubdtype(np.float32, float), np.issubdtype('f4', 'float'),\n"
+        "    np.issubdtype(np.uint8, int), np.issubdtype(np.int64, float), np.issubdtype(np.float32, np.float32)])\n",
+        "[True, True, True, False, False, True]\n",
+    ),
+    "functions of NumPy that take lists of rows of different lengths": (
+        "import numpy as np\n"
+        "rows = [[1], [2, 3], [4]]\n"
+        "print(np.shape(rows), [part.tolist() for part in np.array_split(rows, 2)], np.concatenate([rows] * 2).shape)\n"
+        "np.random.seed(0)\nprint(sorted(np.random.permutation(rows).tolist()), np.random.choice(rows, 2).shape)\n"
+        "print(np.append([1], rows[1]), np.delete(rows, 0).tolist(), np.random.permutation(3).shape)\n",
+        "(3,) [[[1], [2, 3]], [[4]]] (6,)\n[[1], [2, 3], [4]] (2,)\n[1 2 3] [[2, 3], [4]] (3,)\n",
+    ),
+    "what functions of NumPy gave until 2.0": (
+        "import numpy as np\n"
+        "print(np.unique([[1, 2], [2, 1]], return_inverse=True), np.unique([3, 1], True, True)[2])\n"
+        "print(np.linalg.solve(np.array([2 * np.eye(2)] * 3), np.ones((3, 2))).tolist())\n"
+        "print(np.linalg.solve(np.eye(2), [1, 2]))\n",
+        "(array([1, 2]), array([0, 1, 1, 0])) [1 0]\n[[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]\n[1. 2.]\n",
+    ),
     "splitting where a pattern matches nothing": (
         "import re\n"
         "print(re.split(r'(\\W+)?', 'Is it so?'), re.split(r'(\\W+)?', 'a b c', 1), re.split(' *', '  a  b'))\n"

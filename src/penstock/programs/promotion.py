@@ -91,6 +91,20 @@ class Conversions(ast.NodeTransformer):
         call = ast.Call(ast.Name(found[0], ast.Load()), [before, node.value], [])
         return ast.fix_missing_locations(ast.copy_location(ast.Assign([node.target], call), node))
 
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`labels[mask] = -1` wrapped around."""
+        self.generic_visit(node)
+        number = _literal(node.value)
+        fits = isinstance(number, float) or (isinstance(number, int) and 0 <= number < 128)
+        match node:
+            case ast.Assign(value=ast.JoinedStr() | ast.Constant(value=str() | bytes() | None)):
+                return node
+            case ast.Assign(targets=[ast.Subscript(value=holder, slice=index)]) if self._narrow and not fits:
+                arguments = [node.value, holder, _as_value(index)]
+                call = ast.Expr(ast.Call(ast.Name("_as_then_set", ast.Load()), arguments, []))
+                return ast.fix_missing_locations(ast.copy_location(call, node))
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """`np.uint8(300)` wrapped around."""
         self.generic_visit(node)
@@ -193,6 +207,29 @@ def _integer(kind: Any, value: Any) -> Any:
     return np.array(value & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(kind)[()]
 
 
+def _as_value(index: ast.expr) -> ast.expr:
+    """An index as an expression: slices as calls of `slice`."""
+    match index:
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            bounds: list[ast.expr] = [each or ast.Constant(None) for each in (lower, upper, step)]
+            return ast.Call(ast.Name("_as_then_slice", ast.Load()), bounds, [])
+        case ast.Tuple(elts=parts):
+            return ast.Tuple([_as_value(each) for each in parts], ast.Load())
+    return index
+
+
+def _set(value: Any, holder: Any, index: Any) -> None:
+    """`holder[index] = value`."""
+    try:
+        holder[index] = value
+    except OverflowError:
+        found = np.asarray(value)
+        if not isinstance(holder, np.ndarray) or holder.dtype.kind not in "iu" or found.dtype.kind not in "iu":
+            raise
+        REPORT.use("a number that is too large for an array of integers", None)
+        holder[index] = found.astype(holder.dtype)
+
+
 def _is_narrow(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.char in "ef"
 
@@ -207,5 +244,5 @@ def _number(value: np.generic) -> Any:
 
 HELPERS: dict[str, Callable[..., Any]] = {
     name: _as_then(apply) for name, apply in (*_OPERATORS.values(), *_IN_PLACE.values())
-} | {"_as_then_integer": _integer}
+} | {"_as_then_integer": _integer, "_as_then_set": _set, "_as_then_slice": slice}
 """What the changed tree calls, as built-in names."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, TypeGuard
 
+from penstock.programs.python2_comparisons import COMPARED, given_none, is_none, methods_for_cmp
 from penstock.programs.python2_counts import COUNTING, counts_by_quotients
 from penstock.programs.python2_files import may_print_to_files, prints_to_file, takes_for_text
 from penstock.programs.python2_lists import LAZY, takes_for_lists
@@ -36,6 +37,8 @@ METHODS = {
     "translate": 2,
     "tostring": 0,
     "itemset": None,
+    "ptp": None,
+    "newbyteorder": None,
     **dict.fromkeys(TEXT_METHODS),
 }
 """Methods that Python 3 lacks or that gave something else, and how many arguments they took (None: any number)."""
@@ -43,7 +46,7 @@ METHODS = {
 GONE = frozenset(
     {
         *("iterkeys", "itervalues", "iteritems", "viewkeys", "viewvalues", "viewitems", "has_key"),
-        *("tostring", "itemset"),  # NumPy's arrays had these
+        *("tostring", "itemset", "ptp", "newbyteorder"),  # NumPy's arrays had these
     }
 )
 """Those that nothing has any more: converted in every file."""
@@ -280,6 +283,7 @@ class Meaning(ast.NodeTransformer):
         """folder: of the package that the module is in, if it is in one, where its imports look first."""
         self._folder = folder
         self._divides = divides
+        self._nones: set[str] = set()
 
     def visit_If(self, node: ast.If) -> ast.AST:
         leave_text(node)
@@ -319,9 +323,11 @@ class Meaning(ast.NodeTransformer):
             return node
         if not isinstance(called, ast.Attribute) or called.attr not in METHODS or _is_module(called.value):
             return node
-        if node.keywords or METHODS[called.attr] not in (None, len(node.args)):
+        if METHODS[called.attr] not in (None, len(node.args)) or (node.keywords and called.attr != "ptp"):
             return node
-        return _call(called.attr, node, called.value, *node.args)
+        call = _call(called.attr, node, called.value, *node.args)
+        call.keywords = node.keywords
+        return call
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -337,7 +343,24 @@ class Meaning(ast.NodeTransformer):
                 node.body.append(ast.fix_missing_locations(ast.copy_location(alias, each)))
             elif isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__metaclass__":
                 node.keywords.append(ast.keyword("metaclass", each.value))
+        if "__cmp__" in defined:
+            node.body += methods_for_cmp(node, defined)
         return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`loss < best`, where `best` is None before: in Python 2, None is less than everything."""
+        self.generic_visit(node)
+        found = COMPARED.get(type(node.ops[0]))
+        if len(node.ops) > 1 or found is None or not any(map(self._may_be_none, (node.left, node.comparators[0]))):
+            return node
+        return _call(found, node, node.left, node.comparators[0])
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        self._nones = given_none(node)
+        return self.generic_visit(node)
+
+    def _may_be_none(self, node: ast.expr) -> bool:
+        return ast.unparse(node) in self._nones if isinstance(node, (ast.Name, ast.Attribute)) else is_none(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | list[ast.AST]:
         found: list[ast.AST] = []
@@ -406,7 +429,7 @@ class Gone(Meaning):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.generic_visit(node)
 
-    visit_BinOp = visit_Import = visit_ImportFrom = visit_Attribute  # type: ignore[assignment]
+    visit_BinOp = visit_Compare = visit_Import = visit_ImportFrom = visit_Attribute  # type: ignore[assignment]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return super().visit_ClassDef(node) if _was_iterator(node) else self.generic_visit(node)

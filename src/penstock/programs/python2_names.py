@@ -12,11 +12,13 @@ import operator
 import sys
 from collections.abc import Callable, ItemsView, Iterable, KeysView, ValuesView
 from functools import cmp_to_key, reduce
+from itertools import starmap, zip_longest
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from penstock.programs.python2_comparisons import HELPERS as COMPARING
 from penstock.tensor.shapes import Dimension
 
 _VIEWS = (KeysView, ValuesView, ItemsView)
@@ -85,6 +87,16 @@ def itemset(array: Any, *where_and_value: Any) -> None:
         array.flat[where[0]] = value
     else:
         array[tuple(where[0]) if len(where) == 1 else ()] = value
+
+
+def ptp(array: Any, *where: Any, **options: Any) -> Any:
+    found = getattr(array, "ptp", None)
+    return np.ptp(array, *where, **options) if found is None else found(*where, **options)
+
+
+def newbyteorder(array: Any, *order: Any) -> Any:
+    found = getattr(array, "newbyteorder", None)
+    return array.view(array.dtype.newbyteorder(*order)) if found is None else found(*order)
 
 
 _ENCODERS: dict[str, Callable[[bytes], bytes]] = {"hex": binascii.hexlify, "base64": base64.encodebytes}
@@ -158,9 +170,11 @@ def sorted_(values: Iterable[Any], cmp: Any = None, key: Any = None, reverse: bo
 
 
 def map_(function: Any, *lists: Iterable[Any]) -> list[Any]:
-    if function is None:
-        return list(lists[0]) if len(lists) == 1 else list(zip(*lists, strict=False))
-    return list(map(function, *lists))
+    """Python 2's `map`: what is missing of shorter lists is None."""
+    if len(lists) == 1:
+        return list(lists[0] if function is None else map(function, *lists))
+    rows = zip_longest(*lists)
+    return list(rows if function is None else starmap(function, rows))
 
 
 def filter_(function: Any, values: Any) -> Any:
@@ -231,6 +245,9 @@ HELPERS: dict[str, Any] = {
     "_py2_sort": sort,
     "_py2_tostring": tostring,
     "_py2_itemset": itemset,
+    "_py2_ptp": ptp,
+    "_py2_newbyteorder": newbyteorder,
+    **COMPARING,
     "_py2_translate": translate,
 }
 """What the conversion calls."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from penstock.programs.places import is_of_program
 from penstock.programs.removed.giving import ModuleOf, Source, give, rename_keywords
-from penstock.programs.removed.numpy_kinds import of_kinds
 from penstock.programs.report import REPORT
 
 MSG_PICKLED = (
@@ -31,25 +30,36 @@ NAMES: dict[str, Source] = {
     "NINF": lambda: -float("inf"),
     "NaN": "numpy:nan",
     "NAN": "numpy:nan",
+    "alen": lambda: lambda a: len(_numpy().array(a, ndmin=1)),
     "alltrue": "numpy:all",
     "asfarray": f"{__name__}:asfarray",
     "asscalar": f"{__name__}:asscalar",
     "bool8": "numpy:bool_",
     "cast": f"{__name__}:cast",
     "complex_": "numpy:complex128",
+    "compat": "numpy.compat:",
     "cumproduct": "numpy:cumprod",
+    "deprecate": lambda: lambda function=None, **options: function or (lambda deprecated: deprecated),
+    "disp": lambda: print,
+    "fastCopyAndTranspose": lambda: lambda a: a.T.copy(),
     "find_common_type": f"{__name__}:find_common_type",
     "float_": "numpy:float64",
     "in1d": f"{__name__}:in1d",
     "int0": "numpy:intp",
+    "issctype": lambda: lambda kind: isinstance(kind, (type, _numpy().dtype)),
+    "loads": "pickle:loads",
     "longfloat": "numpy:longdouble",
     "mat": "numpy:asmatrix",
     "msort": f"{__name__}:msort",
+    "obj2sctype": lambda: lambda kind, default=None: _numpy().dtype(kind).type,
     "object0": "numpy:object_",
     "product": "numpy:prod",
     "rank": "numpy:ndim",
+    "recfromcsv": "penstock.programs.removed.numpy_functions:recfromcsv",
     "round_": "numpy:round",
     "row_stack": "numpy:vstack",
+    "safe_eval": "ast:literal_eval",
+    "sctypes": "penstock.programs.removed.numpy_functions:sctypes",
     "sometrue": "numpy:any",
     "string_": "numpy:bytes_",
     "trapz": "numpy:trapezoid",
@@ -72,17 +82,33 @@ _OF_LIB = (
     "trim_zeros triu triu_indices triu_indices_from typename union1d unique unpackbits unravel_index unwrap vander "
     "vectorize vsplit"
 )
+_INSIDE_LIB = (
+    "arraypad arraysetops function_base histograms index_tricks nanfunctions polynomial shape_base twodim_base "
+    "type_check ufunclike utils"
+)
 LIB: dict[str, Source] = {
+    **{name: f"numpy.lib._{name}_impl:" for name in _INSIDE_LIB.split()},
     **{name: f"numpy:{name}" for name in _OF_LIB.split()},
     **{name: NAMES[name] for name in ("asfarray", "asscalar", "in1d", "msort", "row_stack", "trapz")},
     "DataSource": "numpy.lib.npyio:DataSource",
 }
 """Names of numpy.lib."""
-_INSIDE_LIB = (
-    "arraypad arraysetops function_base histograms index_tricks nanfunctions polynomial shape_base twodim_base "
-    "type_check ufunclike utils"
-)
-MODULES = {f"numpy.lib.{name}": ModuleOf(f"numpy.lib._{name}_impl") for name in _INSIDE_LIB.split()}
+MODULES = {
+    **{f"numpy.lib.{name}": ModuleOf(f"numpy.lib._{name}_impl") for name in _INSIDE_LIB.split()},
+    "numpy.compat": ModuleOf(
+        None,
+        {
+            **dict.fromkeys(("basestring", "unicode"), "builtins:str"),
+            "long": "builtins:int",
+            "integer_types": lambda: (int,),
+            "asbytes": lambda: lambda s: s if isinstance(s, bytes) else str(s).encode("latin1"),
+            **dict.fromkeys(
+                ("asstr", "asunicode"), lambda: lambda s: s.decode("latin1") if isinstance(s, bytes) else str(s)
+            ),
+        },
+    ),
+    "numpy.linalg.linalg": ModuleOf("numpy.linalg._linalg"),
+}
 
 
 def _numpy() -> Any:
@@ -271,13 +297,15 @@ def patch(numpy: Any) -> None:
         setattr(numpy, name, _counted_by_floats(getattr(numpy, name)))
     numpy.array, numpy.asarray = _ragged(numpy.array, "np.array"), _ragged(numpy.asarray, "np.asarray")
     numpy.full = _filled(numpy.full)
-    numpy.issubdtype = of_kinds(numpy.issubdtype, numpy)
     for name in ("save", "savez", "savez_compressed"):
         setattr(numpy, name, _saving_ragged(getattr(numpy, name), f"np.{name}"))
     give(numpy, {name: source for name, source in NAMES.items() if name not in vars(numpy)}, "np")
     if _prints_as_then:
         _print_as(numpy, "1.25")
     _load_objects(numpy)
+    from penstock.programs.removed import numpy_functions
+
+    numpy_functions.patch(numpy)
 
 
 def _load_objects(numpy: Any) -> None:
@@ -347,10 +375,25 @@ def _print_as(numpy: Any, legacy: str | bool) -> None:
 def patch_random(random: Any) -> None:
     """What is left of it warns."""
     random.random_integers = _random_integers
+    from penstock.programs.removed import numpy_functions
+
+    numpy_functions.patch_random(random)
+
+
+def patch_linalg(linalg: Any) -> None:
+    from penstock.programs.removed import numpy_functions
+
+    give(linalg, {"linalg": "numpy.linalg.linalg:"}, "np.linalg")
+    numpy_functions.patch_linalg(linalg)
 
 
 def patch_lib(lib: Any) -> None:
     give(lib, LIB)
 
 
-PATCHES: dict[str, Callable[[Any], None]] = {"numpy": patch, "numpy.lib": patch_lib, "numpy.random": patch_random}
+PATCHES: dict[str, Callable[[Any], None]] = {
+    "numpy": patch,
+    "numpy.lib": patch_lib,
+    "numpy.linalg": patch_linalg,
+    "numpy.random": patch_random,
+}

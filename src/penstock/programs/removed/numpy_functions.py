@@ -1,0 +1,123 @@
+"""Functions of NumPy that take what they took until 1.24, or give what they gave until 2.0, in programs."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.programs.places import is_of_program
+from penstock.programs.report import REPORT
+
+sctypes: dict[str, list[type]] = {
+    "int": [np.int8, np.int16, np.int32, np.int64],
+    "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+    "float": [np.float16, np.float32, np.float64, np.longdouble],
+    "complex": [np.complex64, np.complex128, np.clongdouble],
+    "others": [bool, object, bytes, str, np.void],
+}
+
+_GENERAL: dict[Any, type] = {
+    **dict.fromkeys((int, "int"), np.signedinteger),
+    **dict.fromkeys((float, "float"), np.floating),
+    **dict.fromkeys((complex, "complex"), np.complexfloating),
+}
+"""What a type of Python meant as a kind of types."""
+
+_OF_ROWS = "append array_split concatenate delete insert ndim repeat roll shape size split take tile"
+_OF_ROWS_RANDOM = "choice permutation"
+"""Functions of lists, which become arrays of objects where rows differ in length."""
+
+
+def recfromcsv(fname: Any, **options: Any) -> Any:
+    """A file of commas whose first line has the names of its columns."""
+    how = {"case_sensitive": "lower", "names": True, "delimiter": ",", "dtype": None, **options}
+    return np.genfromtxt(fname, **how).view(np.recarray)
+
+
+def patch(numpy: Any) -> None:
+    numpy.issubdtype = _of_kinds(numpy.issubdtype)
+    numpy.unique = _flat_inverse(numpy.unique)
+    for name in _OF_ROWS.split():
+        setattr(numpy, name, _of_rows(getattr(numpy, name), f"np.{name}"))
+
+
+def patch_random(random: Any) -> None:
+    for name in _OF_ROWS_RANDOM.split():
+        setattr(random, name, _of_rows(getattr(random, name), f"np.random.{name}"))
+
+
+def patch_linalg(linalg: Any) -> None:
+    linalg.solve = _of_vectors(linalg.solve)
+
+
+def _of_kinds(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.issubdtype(np.float32, float)`, which is true of all floats (until 1.18 it warned)."""
+
+    @functools.wraps(ask)
+    def asking(arg1: Any, arg2: Any) -> Any:
+        if isinstance(arg2, (type, str)) and arg2 in _GENERAL and is_of_program(sys._getframe(1).f_code.co_filename):
+            REPORT.use(f"np.issubdtype of {getattr(arg2, '__name__', arg2)}", sys._getframe(1))
+            arg2 = _GENERAL[arg2]
+        return ask(arg1, arg2)
+
+    return asking
+
+
+def _flat_inverse(find: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.unique(ar, return_inverse=True)`, whose inverse has one dimension if there is no axis."""
+
+    @functools.wraps(find)
+    def finding(ar: Any, return_index: Any = False, return_inverse: Any = False, *args: Any, **options: Any) -> Any:
+        found = find(ar, return_index, return_inverse, *args, **options)
+        axis = args[1] if len(args) > 1 else options.get("axis")
+        if return_inverse and axis is None and is_of_program(sys._getframe(1).f_code.co_filename):
+            at = 2 if return_index else 1
+            return (*found[:at], found[at].ravel(), *found[at + 1 :])
+        return found
+
+    return finding
+
+
+def _of_vectors(solve: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.linalg.solve(a, b)`, where b has a vector for each matrix."""
+
+    @functools.wraps(solve)
+    def solving(a: Any, b: Any) -> Any:
+        if 1 < np.ndim(b) == np.ndim(a) - 1 and is_of_program(sys._getframe(1).f_code.co_filename):
+            REPORT.use("np.linalg.solve of a vector for each matrix", sys._getframe(1))
+            return solve(a, np.asarray(b)[..., None])[..., 0]
+        return solve(a, b)
+
+    return solving
+
+
+def _of_rows(function: Callable[..., Any], label: str) -> Callable[..., Any]:
+    """`function(list, …)`, whose lists of rows that differ in length become arrays of objects."""
+
+    @functools.wraps(function)
+    def applied(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error) or not is_of_program(sys._getframe(1).f_code.co_filename):
+                raise
+            REPORT.use(f"{label} of rows of different lengths", sys._getframe(1))
+            if label == "np.concatenate":
+                return function([_rows(each) for each in args[0]], *args[1:], **options)
+            return function(*map(_rows, args), **options)
+
+    return applied
+
+
+def _rows(value: Any) -> Any:
+    """A list as an array; of objects if it must be."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    try:
+        return np.array(value)
+    except ValueError:
+        return np.array(value, dtype=object)
