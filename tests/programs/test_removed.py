@@ -53,6 +53,36 @@ CASES = {
         "print(np.linalg.solve(np.eye(2), [1, 2]))\n",
         "(array([1, 2]), array([0, 1, 1, 0])) [1 0]\n[[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]\n[1. 2.]\n",
     ),
+    "columns of frames that are changed in place": (
+        "import numpy as np, pandas as pd\n"
+        "df = pd.DataFrame({'age': [3.0, None, 2.0], 'sex': ['m', 'f', 'm'], 'n': [1, 2, 3]})\n"
+        "df['age'].fillna(df['age'].mean(), inplace=True)\ndf['n'][df['sex'] == 'm'] = 0\n"
+        "df.sex.replace('m', 'male', inplace=True)\ndf['age'].iloc[0] = 9\ndf.n[1] += 5\n"
+        "df[df.n > 0]['n'] = 77\nrows = {'n': [1, 2]}\nrows['n'][0] = 4\n"
+        "print(df.values.tolist(), rows)\n"
+        "values = df[['n']].values\nvalues[0] = 8\nnp.random.shuffle(values)\nprint(sorted(values.ravel().tolist()))\n",
+        "[[9.0, 'male', 0], [2.5, 'f', 7], [2.0, 'male', 0]] {'n': [4, 2]}\n[0, 7, 8]\n",
+    ),
+    "values of frames": (
+        "import numpy as np, pandas as pd\n"
+        "df = pd.DataFrame({'a': [3, 1, 2], 'c': list('xyx')})\n"
+        "print(df.c.dtype == object, df.mean().tolist(), df.groupby('c').mean().values.tolist(), df.corr().shape)\n"
+        "df.loc[df.a > 2, 'a'] = 0.5\nprint(df.a.tolist(), [row[0] for _, row in df.iterrows()], df.a[:, None].shape)\n"
+        "print(pd.get_dummies(df.c).values.tolist(), pd.Series([1, 2], ['p', 'q'])[-1], df.a.reshape(-1, 1).shape)\n",
+        "True [2.0] [[2.5], [1.0]] (1, 1)\n[0.5, 1.0, 2.0] [0.5, 1.0, 2.0] (3, 1)\n[[1, 0], [0, 1], [1, 0]] 2 (3, 1)\n",
+    ),
+    "arguments of pandas": (
+        "import pandas as pd\n"
+        "df = pd.DataFrame({'a': [3, None, 2.0], 'c': list('xyx')})\n"
+        "print(df.drop('c', 1).shape, df.drop([0]).shape, df.fillna(method='ffill').a.tolist(), df.dropna(0).shape)\n"
+        "print(pd.concat([df, df], axis=1, join_axes=[df.index]).shape)\n"
+        "print(df.to_dict('record')[0], df.isnull().any(1).tolist())\n"
+        "hours = pd.Series([1, 3], pd.date_range('2017-01-01', periods=2, freq='H'))\n"
+        "print(hours.resample('D', how='mean').tolist(), len(pd.date_range('2017-01-01', periods=2, freq='2M')))\n"
+        "pd.set_option('display.max_colwidth', -1)\nprint(df.set_index('c', True).shape, df.a.fillna(0).tolist())\n",
+        "(3, 1) (2, 2) [3.0, 3.0, 2.0] (2, 2)\n(3, 4)\n{'a': 3.0, 'c': 'x'} [False, True, False]\n[2.0] 2\n"
+        "(3, 1) [3.0, 0.0, 2.0]\n",
+    ),
     "splitting where a pattern matches nothing": (
         "import re\n"
         "print(re.split(r'(\\W+)?', 'Is it so?'), re.split(r'(\\W+)?', 'a b c', 1), re.split(' *', '  a  b'))\n"

@@ -26,11 +26,19 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from penstock.programs import fewer_results, list_indices, one_element, promotion, python2 as language
+from penstock.programs import chained, fewer_results, list_indices, one_element, promotion, python2 as language
 from penstock.programs.places import is_of_program
 from penstock.programs.report import REPORT
 
-_HELPERS = {**one_element.HELPERS, **promotion.HELPERS, **fewer_results.HELPERS, **list_indices.HELPERS}
+_OF_NAMES = (chained, fewer_results, promotion)
+"""What changes the trees of code that mentions certain names."""
+_HELPERS = {
+    **chained.HELPERS,
+    **one_element.HELPERS,
+    **promotion.HELPERS,
+    **fewer_results.HELPERS,
+    **list_indices.HELPERS,
+}
 
 
 class UnreadableError(ValueError):
@@ -83,7 +91,7 @@ def translate(text: str, file: str, *, python2: bool = False, folder: Path | Non
 def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, folder: Path | None) -> Translated:
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
     names = language.names_of(code)
-    asked = language.may_be_python2(code, names) or any(part.is_needed(names) for part in (promotion, fewer_results))
+    asked = language.may_be_python2(code, names) or any(part.is_needed(names) for part in _OF_NAMES)
     if not python2 and not asked and not one_element.is_needed(code) and not list_indices.is_needed(code, names):
         return Translated(code)
     tree, line = language.parse(text(), file)
@@ -114,6 +122,7 @@ def convert(
         from penstock.programs.python2_names import PARTLY
 
         tree, names = language.Gone().visit(tree), PARTLY
+    tree = chained.converted(tree)
     tree = one_element.Conversions().visit(promotion.Conversions(tree).visit(tree))
     tree = list_indices.Conversions(tree).visit(fewer_results.Unpackings().visit(tree))
     code = compile(ast.fix_missing_locations(tree), file, "exec", flags, dont_inherit=True)
