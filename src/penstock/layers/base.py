@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from penstock.api.named import named
 from penstock.client.default_names import snake_case
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
+from penstock.client.weights import WithWeights
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
@@ -24,7 +24,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 @export("layers.Layer")
-class Layer:
+class Layer(WithWeights):
     """A function of tensors that owns variables (TF: tf.layers.Layer).
 
     Subclasses define `build(input_shape)`, which creates variables with `add_weight`, and `call(inputs)`. The scope is
@@ -60,6 +60,7 @@ class Layer:
         self._non_trainable_weights: list[Any] = []
         self._losses: list[Tensor] = []
         self._updates: list[Any] = []
+        self._of_inputs: set[int] = set()  # ids of the losses that depend on inputs
         self._inside = False
 
     # --- for subclasses ---------------------------------------------------------------------------------
@@ -115,6 +116,8 @@ class Layer:
         """Add to the layer's losses and to the collection REGULARIZATION_LOSSES."""
         for loss in losses if isinstance(losses, list | tuple) else [losses]:
             self._losses.append(loss)
+            if inputs is not None:
+                self._of_inputs.add(id(loss))
             get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
@@ -144,7 +147,7 @@ class Layer:
             outputs = self.call(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 with name_scope("ActivityRegularizer"):
-                    self.add_loss(self.activity_regularizer(outputs))
+                    self.add_loss(self.activity_regularizer(outputs), inputs)
         return outputs
 
     apply = __call__
@@ -198,12 +201,6 @@ class Layer:
     non_trainable_variables = non_trainable_weights
     variables = weights
 
-    def count_params(self) -> int:
-        """The total number of elements of the weights; raises ValueError before the layer is built."""
-        if not self.built:
-            raise ValueError(f"You tried to call `count_params` on {self.name}, but the layer isn't built yet.")
-        return sum(math.prod(weight.shape.as_list()) for weight in self.weights)
-
     @property
     def losses(self) -> list[Tensor]:
         """The losses added by its regularizers and by `add_loss`."""
@@ -212,6 +209,15 @@ class Layer:
     @property
     def updates(self) -> list[Any]:
         return list(self._updates)
+
+    def get_losses_for(self, inputs: Any) -> list[Tensor]:
+        """The losses that depend on the inputs of calls; for None, those that do not, as of regularizers."""
+        unconditional = [loss for loss in self._losses if id(loss) not in self._of_inputs]
+        return unconditional if inputs is None else [loss for loss in self._losses if id(loss) in self._of_inputs]
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates, which depend on the inputs of calls; for None, there are none."""
+        return [] if inputs is None else list(self._updates)
 
 
 def _saying_so(build: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:

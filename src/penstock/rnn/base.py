@@ -12,11 +12,12 @@ from penstock import logging
 from penstock.client.default_names import snake_case
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
 from penstock.client.variable_store import AUTO_REUSE
+from penstock.client.weights import WithWeights
 from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import counted_as, get_default_graph, name_scope
+from penstock.graph.scopes import GraphKeys, counted_as, get_default_graph, name_scope
 from penstock.ops.array import shape
 from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.ops.filling import zeros
@@ -47,7 +48,7 @@ class _Place:
 
 
 @export("rnn_cell.RNNCell", "contrib.rnn.LayerRNNCell", "contrib.rnn.RNNCell")
-class RNNCell:
+class RNNCell(WithWeights):
     """One step: (output, new state) from (inputs [batch, n], state) (TF: tf.nn.rnn_cell.RNNCell).
 
     A subclass defines its `state_size` and `output_size` (ints, TensorShapes or nests of them, without the batch) and
@@ -214,6 +215,36 @@ class RNNCell:
     @property
     def trainable_weights(self) -> list[Any]:
         return self.trainable_variables
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        return [variable for variable in self.variables if not variable.trainable]
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        return self.non_trainable_variables
+
+    @property
+    def losses(self) -> list[Any]:
+        """The losses that `add_loss` has added. Those of regularizers are in the collection REGULARIZATION_LOSSES."""
+        return self.__dict__.setdefault("_losses", [])
+
+    @property
+    def updates(self) -> list[Any]:
+        """What `add_update` has added."""
+        return self.__dict__.setdefault("_updates", [])
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add to the cell's losses and to the collection REGULARIZATION_LOSSES."""
+        for loss in losses if isinstance(losses, list | tuple) else [losses]:
+            self.losses.append(loss)
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add ops to run with each training step to the cell's updates and to the collection UPDATE_OPS."""
+        for update in updates if isinstance(updates, list | tuple) else [updates]:
+            self.updates.append(update)
+            get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
 
     # --- states -----------------------------------------------------------------------------------------
 
