@@ -37,10 +37,13 @@ from penstock.ops.image_functions import resize_image_with_crop_or_pad as resize
 from penstock.ops.image_functions import resize_image_with_pad as resize_image_with_pad
 from penstock.ops.image_functions import resize_images as resize_images
 from penstock.ops.image_functions import resize_image_with_crop_or_pad as resize_with_crop_or_pad
+from penstock.ops.image_jpeg_quality import adjust_jpeg_quality as adjust_jpeg_quality
+from penstock.ops.image_jpeg_quality import random_jpeg_quality as random_jpeg_quality
 from penstock.ops.image_measures import image_gradients as image_gradients
 from penstock.ops.image_measures import psnr as psnr
 from penstock.ops.image_measures import sobel_edges as sobel_edges
 from penstock.ops.image_measures import ssim as ssim
+from penstock.ops.image_measures import ssim_multiscale as ssim_multiscale
 from penstock.ops.image_measures import total_variation as total_variation
 from penstock.ops.image_patches import extract_image_patches as extract_image_patches
 from penstock.ops.image_patches import extract_patches as extract_patches
@@ -74,11 +77,11 @@ __all__ = [
     "decode_bmp", "decode_gif", "decode_image", "decode_png", "decode_and_crop_jpeg", "decode_jpeg",
     "extract_jpeg_shape", "is_jpeg", "encode_jpeg", "encode_png", "ResizeMethod", "central_crop",
     "crop_to_bounding_box", "pad_to_bounding_box", "resize", "resize_image_with_crop_or_pad", "resize_image_with_pad",
-    "resize_images", "resize_with_crop_or_pad", "image_gradients", "psnr", "sobel_edges", "ssim", "total_variation",
-    "extract_image_patches", "extract_patches", "resize_area", "resize_bicubic", "resize_bilinear",
-    "resize_nearest_neighbor", "extract_glimpse", "sample_distorted_bounding_box", "combined_non_max_suppression",
-    "non_max_suppression", "non_max_suppression_overlaps", "non_max_suppression_padded",
-    "non_max_suppression_with_scores", "flip_left_right", "flip_up_down", "random_flip_left_right",
-    "random_flip_up_down", "rot90", "transpose", "transpose_image", "convert_image_dtype", "per_image_standardization",
-    "per_image_whitening", "random_crop"
+    "resize_images", "resize_with_crop_or_pad", "adjust_jpeg_quality", "random_jpeg_quality", "image_gradients", "psnr",
+    "sobel_edges", "ssim", "ssim_multiscale", "total_variation", "extract_image_patches", "extract_patches",
+    "resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor", "extract_glimpse",
+    "sample_distorted_bounding_box", "combined_non_max_suppression", "non_max_suppression",
+    "non_max_suppression_overlaps", "non_max_suppression_padded", "non_max_suppression_with_scores", "flip_left_right",
+    "flip_up_down", "random_flip_left_right", "random_flip_up_down", "rot90", "transpose", "transpose_image",
+    "convert_image_dtype", "per_image_standardization", "per_image_whitening", "random_crop"
 ]

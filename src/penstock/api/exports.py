@@ -1004,7 +1004,8 @@ EXPORTS: dict[str, dict[str, str]] = {
             "resize_image_with_crop_or_pad resize_image_with_pad resize_images "
             "resize_with_crop_or_pad=resize_image_with_crop_or_pad"
         ),
-        "penstock.ops.image_measures": "image_gradients psnr sobel_edges ssim total_variation",
+        "penstock.ops.image_jpeg_quality": "adjust_jpeg_quality random_jpeg_quality",
+        "penstock.ops.image_measures": "image_gradients psnr sobel_edges ssim ssim_multiscale total_variation",
         "penstock.ops.image_patches": "extract_image_patches extract_patches",
         "penstock.ops.image_resize": "resize_area resize_bicubic resize_bilinear resize_nearest_neighbor",
         "penstock.ops.image_sampling": "extract_glimpse sample_distorted_bounding_box",

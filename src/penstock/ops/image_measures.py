@@ -11,16 +11,20 @@ from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.arithmetic import maximum, pow as pow_
 from penstock.ops.array import expand_dims, reshape, shape
 from penstock.ops.cast import cast
 from penstock.ops.image_values import convert_image_dtype
 from penstock.ops.joining import concat
 from penstock.ops.padding import pad
-from penstock.ops.reduce import reduce_mean, reduce_sum
+from penstock.ops.reduce import reduce_mean, reduce_prod, reduce_sum
 from penstock.ops.reversing import tile
 from penstock.ops.stacking import stack
 from penstock.ops.unary import abs as abs_, log, square
 from penstock.tensor.dtypes import float32
+
+_MSSSIM_WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+"""The weights of five scales in the paper on multiscale similarity (Wang, Simoncelli and Bovik, 2003)."""
 
 
 @export("image.total_variation")
@@ -90,6 +94,49 @@ def ssim(
         x, y = convert_image_dtype(img1, float32), convert_image_dtype(img2, float32)
         similarity, _ = _ssim_maps(x, y, top, filter_size, filter_sigma, k1, k2)
         return reduce_mean(similarity, [-1])
+
+
+@export("image.ssim_multiscale")
+def ssim_multiscale(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Any = _MSSSIM_WEIGHTS,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """The similarity of images [..., h, w, d] at several scales, each half as large as the one before.
+
+    It is the product of the contrast and structure terms of `ssim` at all scales but the smallest, and of `ssim` at
+    that one, each to the power of its entry in `power_factors`. The smallest images must be filter_size large.
+    """
+    with name_scope(None, "MS-SSIM", [img1, img2]):
+        img1, img2 = convert_to_tensor(img1), convert_to_tensor(img2)
+        top = convert_image_dtype(cast(max_val, img1.dtype), float32)
+        images = [convert_image_dtype(img1, float32), convert_image_dtype(img2, float32)]
+        terms = []
+        for scale in range(len(power_factors)):
+            if scale:
+                images = [_half(image) for image in images]
+            similarity, structure = _ssim_maps(images[0], images[1], top, filter_size, filter_sigma, k1, k2)
+            terms.append(maximum(structure if scale < len(power_factors) - 1 else similarity, 0.0))
+        factors = pow_(stack(terms, axis=-1), convert_to_tensor(np.array(power_factors, np.float32)))
+        return reduce_mean(reduce_prod(factors, [-1]), [-1])
+
+
+def _half(images: Tensor) -> Tensor:
+    """[..., h, w, d] → [..., ceil(h / 2), ceil(w / 2), d]: means of 2x2 pixels, after repeating an odd last row or
+    column."""
+    from penstock.ops.nn.pooling_functions import avg_pool
+
+    dims = shape(images)
+    flat = reshape(images, concat([[-1], dims[-3:]], 0))
+    odd = dims[-3:-1] % 2
+    padded = pad(flat, stack([[0, 0], stack([0, odd[0]]), stack([0, odd[1]]), [0, 0]]), mode="SYMMETRIC")
+    halved = avg_pool(padded, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    return reshape(halved, concat([dims[:-3], shape(halved)[1:]], 0))
 
 
 def _ssim_maps(
