@@ -219,8 +219,8 @@ def test_what_corrects_the_average_is_a_model_variable_where_no_op_normalizes(fu
 
 
 def test_batch_norm_says_what_it_cannot_do() -> None:
-    with pytest.raises(NotImplementedError, match="renorm"):
-        layers.batch_norm(tf.constant(X), renorm=True)
+    with pytest.raises(NotImplementedError, match="adjustment"):
+        layers.batch_norm(tf.constant(X), adjustment=lambda shape: (1.0, 0.0))
     with pytest.raises(ValueError, match="rank"):
         layers.batch_norm(tf.placeholder(tf.float32))
     with pytest.raises(ValueError, match="known"):

@@ -11,7 +11,9 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import more_nodes
 from penstock.layers.base import Layer, known_channels
 from penstock.layers.core import choose, known_truth
+from penstock.layers.renormalization import Renormalization
 from penstock.ops.array import reshape
+from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.filling import ones, zeros
 from penstock.train.moving_averages import assign_moving_average
@@ -24,6 +26,9 @@ class BatchNormalization(Layer):
     In training, mean and variance are the batch's, and `moving_mean` and `moving_variance` follow them through ops in
     the collection UPDATE_OPS, which a train op must depend on; otherwise the moving ones are used. `fused` (None: if
     possible) uses one op for inputs of rank 4 along axis 1 or 3 (TF: tf.layers.BatchNormalization).
+
+    renorm: normalised values are corrected by averages of earlier batches, within `renorm_clipping`, a dict of bounds
+    "rmin", "rmax" and "dmax"; see `renormalization.py`.
     """
 
     def __init__(
@@ -52,14 +57,16 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable, name, **kwargs)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise NotImplementedError("batch_normalization has no renorm, virtual_batch_size or adjustment yet")
+        if virtual_batch_size is not None or adjustment is not None:
+            raise NotImplementedError("batch_normalization has no virtual_batch_size or adjustment yet")
         if isinstance(axis, list | tuple):
             if len(axis) != 1:
                 raise NotImplementedError(f"batch_normalization works along one axis, got {axis!r}")
             axis = axis[0]
         self.axis, self.momentum, self.epsilon, self.fused = axis, momentum, epsilon, fused
         self.center, self.scale = center, scale
+        self.renorm = renorm
+        self._renormalization = Renormalization(renorm_momentum, renorm_clipping, epsilon) if renorm else None
         self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
         self.moving_mean_initializer = moving_mean_initializer
         self.moving_variance_initializer = moving_variance_initializer
@@ -85,6 +92,12 @@ class BatchNormalization(Layer):
         self.moving_variance = self.add_weight(
             "moving_variance", shape, dtype, self.moving_variance_initializer, trainable=False
         )
+        if self._renormalization is not None:
+            self._renormalization.build(
+                lambda name, initializer: self.add_weight(name, shape, dtype, initializer, trainable=False),
+                self.moving_mean_initializer,
+                self.moving_variance_initializer,
+            )
 
     def call(self, inputs: Tensor, training: Any = False, *args: Any, **kwargs: Any) -> Tensor:
         rank = inputs.shape.rank
@@ -96,7 +109,15 @@ class BatchNormalization(Layer):
         batch = choose(
             training, lambda: nn.moments(wide, axes), lambda: (self.moving_mean.value(), self.moving_variance.value())
         )
-        self._follow(training, *batch)
+        scale, offset = self.gamma, self.beta
+        if self._renormalization is None:
+            self._follow(training, *batch)
+        else:
+            ratio, shift, *followed = self._renormalization.corrections(*batch, training)
+            self._follow_deviations(training, *followed)
+            shift = shift if scale is None else shift * scale
+            scale = ratio if scale is None else ratio * scale
+            offset = shift if offset is None else shift + offset
 
         def spread(vector: Any) -> Any:
             if vector is None or axis == rank - 1:
@@ -104,7 +125,7 @@ class BatchNormalization(Layer):
             return reshape(vector, [-1 if i == axis else 1 for i in range(rank)])
 
         outputs = nn.batch_normalization(
-            wide, spread(batch[0]), spread(batch[1]), spread(self.beta), spread(self.gamma), self.epsilon
+            wide, spread(batch[0]), spread(batch[1]), spread(offset), spread(scale), self.epsilon
         )
         outputs = cast(outputs, inputs.dtype)
         outputs.set_shape(inputs.shape)
@@ -114,6 +135,8 @@ class BatchNormalization(Layer):
         """Whether to use the fused op for images: whenever possible, unless `fused` is False."""
         if self.fused and rank == 4 and axis not in (1, 3):
             raise ValueError(f"Unsupported axis: fused batch norm normalises axis 1 or 3, got {self.axis}")
+        if self._renormalization is not None:
+            return False
         return self.fused is not False and rank == 4 and axis in (1, 3) and inputs.dtype.size <= 4
 
     def _call_fused(self, inputs: Tensor, training: Any, data_format: str) -> Tensor:
@@ -144,6 +167,19 @@ class BatchNormalization(Layer):
         keep = choose(training, lambda: self.momentum, lambda: 1.0)
         for moving, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
             self.add_update(assign_moving_average(moving, value, keep, zero_debias=False))
+
+    def _follow_deviations(self, training: Any, mean: Tensor, variance: Tensor) -> None:
+        """`_follow`, where the moving variance is made of a moving deviation."""
+        renormalization: Any = self._renormalization
+
+        def follow_mean() -> Any:
+            return assign_moving_average(self.moving_mean, mean, self.momentum, zero_debias=False)
+
+        def follow_variance() -> Any:
+            return renormalization.follow(self.moving_variance, variance, self.momentum)
+
+        for follow, moving in ((follow_mean, self.moving_mean), (follow_variance, self.moving_variance)):
+            self.add_update(choose(training, follow, lambda moving=moving: identity(moving)))
 
 
 @export("layers.batch_normalization")

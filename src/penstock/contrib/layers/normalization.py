@@ -17,6 +17,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, add_to_collections, control_dependencies, more_nodes
 from penstock.layers.core import choose, known_truth
+from penstock.layers.renormalization import Renormalization
 from penstock.ops.array import reshape, shape as shape_of
 from penstock.ops.basic import identity
 from penstock.ops.filling import ones, zeros
@@ -72,14 +73,17 @@ def batch_norm(
     join `updates_collections`, and a train op must depend on them; with None the output itself waits for them.
     is_training: a bool or a tensor. param_initializers, param_regularizers: dicts by the variables' names.
     batch_weights: one for each example. Inputs of rank 2 and 4 are normalised by one op unless `fused` is False;
-    `moving_variance` then follows variances with Bessel's correction. TF: tf.contrib.layers.batch_norm.
+    `moving_variance` then follows variances with Bessel's correction. renorm: normalised values are corrected by
+    averages of earlier batches, with `renorm_decay`, within the bounds `renorm_clipping`, as in tf.layers.
+    TF: tf.contrib.layers.batch_norm.
 
-    Raises ValueError for an unknown rank or number of channels; raises NotImplementedError for `renorm` and
+    Raises ValueError for an unknown rank or number of channels; raises NotImplementedError for
     `adjustment`.
     """
     order = _order(data_format)
-    if renorm or adjustment is not None:
-        raise NotImplementedError("contrib.layers.batch_norm has no renorm or adjustment: leave them out")
+    if adjustment is not None:
+        raise NotImplementedError("contrib.layers.batch_norm has no adjustment: leave it out")
+    renormalization = Renormalization(renorm_decay, renorm_clipping, epsilon) if renorm else None
     with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as opened:
         inputs = convert_to_tensor(inputs)
         rank, dtype = inputs.shape.ndims, inputs.dtype.base_dtype
@@ -100,23 +104,32 @@ def batch_norm(
         beta = parameter("beta", trainable) if center else None
         gamma = parameter("gamma", trainable) if scale else None
         moving = parameter("moving_mean", False), parameter("moving_variance", False)
-        use_op = fused is not False and batch_weights is None and rank in (2, 4) and dtype.size <= 4
+        if renormalization is not None:
+            renormalization.build(
+                lambda name, initializer: _parameter(
+                    name, [size], moving[0].dtype.base_dtype, False, variables_collections, initializer, None
+                ),
+                kinds["moving_mean"],
+                kinds["moving_variance"],
+            )
+        use_op = fused is not False and batch_weights is None and rank in (2, 4) and dtype.size <= 4 and not renorm
         if use_op:
             more_nodes(_MORE_NODES.get((rank, known_truth(is_training), updates_collections is None), 0))
             outputs, *batch = _normalize_by_op(inputs, gamma, beta, moving, is_training, epsilon, order)
         else:
-            outputs, *batch = _normalize(inputs, gamma, beta, moving, is_training, epsilon, order, batch_weights)
+            outputs, *batch = _normalize(
+                inputs, gamma, beta, moving, is_training, epsilon, order, batch_weights, renormalization
+            )
         if known_truth(is_training) is not False:
 
             def follow() -> list[Any]:
                 # The variables that correct for the zeros are model variables too, but not where one op normalizes.
                 scope = get_variable_scope()
                 with nullcontext() if use_op else layer_scope(scope, "", inputs, None, names=False):
-                    debias = zero_debias_moving_mean, False
-                    return [
-                        assign_moving_average(m, b, decay, zero_debias=d)
-                        for m, b, d in zip(moving, batch, debias, strict=True)
-                    ]
+                    mean = assign_moving_average(moving[0], batch[0], decay, zero_debias=zero_debias_moving_mean)
+                    if renormalization is not None:
+                        return [mean, renormalization.follow(moving[1], batch[1], decay)]
+                    return [mean, assign_moving_average(moving[1], batch[1], decay, zero_debias=False)]
 
             if updates_collections is None:
 
@@ -163,7 +176,15 @@ def _normalize_by_op(
 
 
 def _normalize(
-    inputs: Tensor, gamma: Any, beta: Any, moving: Any, is_training: Any, epsilon: float, order: str, weights: Any
+    inputs: Tensor,
+    gamma: Any,
+    beta: Any,
+    moving: Any,
+    is_training: Any,
+    epsilon: float,
+    order: str,
+    weights: Any,
+    renormalization: Renormalization | None,
 ) -> list[Tensor]:
     """Outputs, mean, variance, for any rank; `weights` counts examples."""
     rank: Any = inputs.shape.ndims
@@ -176,7 +197,12 @@ def _normalize(
         each = reshape(convert_to_tensor(weights), [-1] + [1] * (rank - 1))
         return nn.weighted_moments(inputs, axes, each)
 
-    mean, variance = choose(is_training, statistics, lambda: tuple(m.value() for m in moving))
+    mean, variance = followed = choose(is_training, statistics, lambda: tuple(m.value() for m in moving))
+    if renormalization is not None:
+        ratio, shift, *followed = renormalization.corrections(mean, variance, is_training)
+        shift = shift if gamma is None else shift * gamma
+        gamma = ratio if gamma is None else ratio * gamma
+        beta = shift if beta is None else shift + beta
 
     def spread(vector: Any) -> Any:
         if vector is None or axis == rank - 1:
@@ -184,7 +210,7 @@ def _normalize(
         return reshape(vector, [-1 if i == axis else 1 for i in range(rank)])
 
     outputs = nn.batch_normalization(inputs, spread(mean), spread(variance), spread(beta), spread(gamma), epsilon)
-    return [outputs, mean, variance]
+    return [outputs, *followed]
 
 
 @export("contrib.layers.layer_norm", "contrib.slim.layer_norm")
