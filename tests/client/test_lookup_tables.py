@@ -313,3 +313,21 @@ def test_tables_made_in_loops_and_in_functions_of_datasets_are_outside_and_initi
         session.run(tf.tables_initializer())
         session.run(iterator.initializer)
         assert session.run(mapped).tolist() == session.run(of_dataset).tolist() == [10, -1, 5]
+
+
+def test_tables_written_by_steps_are_looked_up_in_loops_and_branches() -> None:
+    table = lookup.MutableHashTable(tf.int64, tf.string, "?")
+    insert = table.insert(np.int64([0, 1, 2]), ["a", "b", "end"])
+
+    def spelt(row: Any) -> Any:
+        def step(text: Any, key: Any) -> Any:
+            return tf.cond(tf.equal(key, 2), lambda: "", lambda: table.lookup(key) + text)
+
+        return tf.foldr(step, row, initializer="")
+
+    keys = tf.placeholder(tf.int64, [None, 3])
+    joined = tf.map_fn(spelt, keys, dtype=tf.string)
+    assert joined.shape.as_list() == [None]
+    with tf.Session() as session:
+        session.run(insert)
+        assert session.run(joined, {keys: [[0, 1, 0], [1, 0, 2], [0, 2, 1]]}).tolist() == [b"aba", b"ba", b"a"]

@@ -11,6 +11,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
+from penstock.ops.handles import maker_of
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.lookup_tables import KINDS, LookupTable, as_value, elements
 from penstock.runtime.kernels import KernelContext
@@ -69,7 +70,7 @@ def _find_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _find_shape(c: ShapeContext, handle: TensorShape, keys: TensorShape, default: TensorShape) -> TensorShape:
-    table = c.op.inputs[0].op
+    table = maker_of(c.op._inputs[0])
     if table.type not in KINDS or keys.ndims is None:
         return UNKNOWN
     key = table.inputs[0].shape if table.inputs else TensorShape([])

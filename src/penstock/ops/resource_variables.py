@@ -24,6 +24,7 @@ from penstock.ops.array import reshape, squeeze
 from penstock.ops.cast import cast
 from penstock.ops.gather import out_of_range, take
 from penstock.ops.gather_nd import scatter_nd
+from penstock.ops.handles import maker_of
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
 from penstock.ops.state import (
@@ -63,21 +64,10 @@ VAR_HANDLE_OP.shape(shape_rules.scalar)
 VAR_HANDLE_OP.kernel()(lambda n: Bound(n.variable()))
 VAR_HANDLE_OP.not_differentiable()
 
-_PASSES_HANDLES = {"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration"}
-
-
-def _maker(handle: Tensor) -> Operation:
-    """The op that `handle` comes from: a VarHandleOp, unless the graph does not show it."""
-    seen = set()
-    while handle.op.type in _PASSES_HANDLES and handle not in seen:
-        seen.add(handle)
-        handle = handle.op._inputs[0]
-    return handle.op
-
 
 def handle_shape(handle: Tensor) -> TensorShape:
     """The static shape of the variable that `handle` leads to; unknown if the graph does not show it."""
-    op = _maker(handle)
+    op = maker_of(handle)
     return op.attrs["shape"] if op.type == "VarHandleOp" else UNKNOWN
 
 
@@ -347,7 +337,7 @@ ASSIGN_VARIABLE_OP.not_differentiable()
 
 def _update_shape(c: ShapeContext, handle: TensorShape, value: TensorShape) -> list[TensorShape]:
     """No outputs; the value must have the variable's shape."""
-    op = _maker(c.op._inputs[0])
+    op = maker_of(c.op._inputs[0])
     if op.type == "VarHandleOp" and op.attrs["dtype"] != c.attrs["dtype"]:
         wanted, given = opdef_name(op.attrs["dtype"]), opdef_name(c.attrs["dtype"])
         raise ValueError(f"Trying to assign variable with wrong dtype. Expected {wanted} got {given}")

@@ -17,25 +17,22 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
+from penstock.ops.handles import maker_of
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.tensor_arrays import TensorArrayState
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 HANDLE = TensorShape([2])
-_PASSES_HANDLES = frozenset({"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration", "TensorArrayGradV3"})
+_GRADIENT = frozenset({"TensorArrayGradV3"})
 
 
 def element_shape_of(handle: Tensor) -> TensorShape:
     """The static shape of the elements of the array that `handle` leads to; unknown if they may differ."""
-    seen = set()
-    while handle.op.type in _PASSES_HANDLES and handle not in seen:
-        seen.add(handle)
-        handle = handle.op._inputs[0]
-    attrs = handle.op.attrs
-    if handle.op.type != "TensorArrayV3" or not attrs["identical_element_shapes"]:
+    op = maker_of(handle, also=_GRADIENT)
+    if op.type != "TensorArrayV3" or not op.attrs["identical_element_shapes"]:
         return UNKNOWN
-    return attrs["element_shape"]
+    return op.attrs["element_shape"]
 
 
 # --- the array ------------------------------------------------------------------------------------------

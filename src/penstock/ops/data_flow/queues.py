@@ -14,6 +14,7 @@ from penstock.graph.operation import Tensor
 from penstock.ops.data_flow.lines import shared
 from penstock.ops.data_flow.queue_elements import ByPriority, Elements, Fifo, Pool, Shuffled
 from penstock.ops.data_flow.queue_state import UNBOUNDED, Queue, QueueSpec
+from penstock.ops.handles import maker_of
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.philox import Numbers, chance
@@ -50,9 +51,7 @@ def spec_of(op: str, attrs: Any) -> QueueSpec:
 
 def queue_shapes(handle: Tensor) -> tuple[TensorShape, ...]:
     """The shapes of the components of the queue that `handle` refers to; () if they are unknown."""
-    op = handle.op
-    while op.type in ("Identity", "Enter", "Switch", "RefEnter", "RefSwitch", "RefIdentity"):
-        op = op._inputs[0].op
+    op = maker_of(handle)
     shapes = tuple(op.attrs["shapes"]) if op.type in KINDS else ()
     return (TensorShape([]), *shapes) if shapes and op.type.startswith("PriorityQueue") else shapes
 
