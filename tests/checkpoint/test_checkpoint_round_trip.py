@@ -111,6 +111,14 @@ def test_the_value_is_saved_whatever_the_memory_layout(tmp_path: Path) -> None:
     assert read["parameter"].tolist() == [1, 1]
 
 
+def test_empty_tensors_that_numpy_made_are_saved(tmp_path: Path) -> None:
+    empty = torch.from_numpy(np.array([], np.int64))
+    assert empty.stride() == (0,)
+    write_checkpoint(tmp_path / "c", {"empty": empty})
+    with CheckpointReader(tmp_path / "c") as reader:
+        assert_same(reader.get_tensor("empty"), np.array([], np.int64))
+
+
 def test_read_arrays_are_writable_and_independent(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "m", {"w": np.zeros(3)})
     reader = CheckpointReader(tmp_path / "m")

@@ -254,6 +254,16 @@ def test_a_saver_saves_the_entries_of_a_mutable_table(default: Any, tmp_path: Pa
         assert session.run(found, {key: ["a"]}).tolist() == [np.add(default, 4).tolist()]
 
 
+def test_a_saver_saves_a_table_without_entries(tmp_path: Path) -> None:
+    table = lookup.MutableHashTable(tf.int64, tf.int64, -1)
+    saver, size, insert = tf.train.Saver(), table.size(), table.insert(np.int64([1]), np.int64([2]))
+    with tf.Session() as session:
+        path = saver.save(session, str(tmp_path / "table"))
+        session.run(insert)
+        saver.restore(session, path)
+        assert session.run(size) == 0
+
+
 def test_sessions_share_only_tables_with_a_name() -> None:
     own, shared = small_table(), small_table(shared_name="shared")
     target = "inproc://tables"

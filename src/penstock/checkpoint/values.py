@@ -124,6 +124,8 @@ def _encode_torch(value: torch.Tensor) -> Encoded:
 
 
 def _torch_bytes(value: torch.Tensor) -> memoryview:
+    if not value.numel():
+        return memoryview(b"")  # NumPy's empty arrays have strides of 0, of which torch makes no view of bytes
     # A conjugated or negated view stores the original elements and a flag.
     host = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
     data: memoryview = host.reshape(-1).view(torch.uint8).numpy().data

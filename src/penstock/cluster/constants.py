@@ -44,6 +44,8 @@ def digest_of(value: Any) -> bytes:
 
 def _bytes_of(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
+        if not value.numel():
+            return np.empty(0, np.uint8)  # NumPy's empty arrays have strides of 0, which torch does not view so
         return value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8)
 

@@ -48,6 +48,8 @@ def same_bits(a: Any, b: Any) -> bool:
 
 
 def _bits(value: torch.Tensor) -> torch.Tensor:
+    if not value.numel():
+        return torch.empty(0, dtype=torch.uint8)  # NumPy's empty arrays have strides of 0, which torch does not view so
     return value.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
 
 
