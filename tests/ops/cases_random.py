@@ -145,7 +145,54 @@ def recorded(name: str, dtype: str) -> np.ndarray:
     return np.array(STATELESS[f"{name} {dtype}"], as_dtype(dtype).as_numpy_dtype)
 
 
+KEY, COUNTER = np.array([14729342517225745083], np.uint64), np.array([0, 2000906456664988534], np.uint64)
+"""Of SEED."""
+PHILOX = np.int32(1)
+FULL = {
+    "int32": [-1277803248, -742853659, 322269122],
+    "int64": [-3190532168101772016, 1927714556947558338, -7087964563493494675],
+    "uint32": [3017164048, 3552113637, 322269122],
+    "uint64": [15256211905607779600, 1927714556947558338, 11358779510216056941],
+}  # fmt: skip
+"""What TensorFlow 2.21 draws."""
+
 STATELESS_CASES = [
+    OpCase("StatelessRandomGetKeyCounter", [SEED], ref=(KEY, COUNTER)),
+    OpCase("StatelessRandomGetKeyCounterAlg", [SEED], ref=(KEY, COUNTER, PHILOX)),
+    OpCase("StatelessRandomGetAlg", [], ref=PHILOX),
+    *[
+        OpCase(op, [[13], KEY, COUNTER, PHILOX], {"dtype": as_dtype(d)}, ref=recorded(name, d), note=d)
+        for d in ("float16", "bfloat16", "float32", "float64")
+        for op, name in (
+            ("StatelessRandomUniformV2", "uniform"),
+            ("StatelessRandomNormalV2", "normal"),
+            ("StatelessTruncatedNormalV2", "truncated_normal"),
+        )
+    ],
+    *[
+        OpCase(
+            "StatelessRandomUniformIntV2",
+            [[5], KEY, COUNTER, np.int32(3), np.array(-5, d), np.array(100, d)],
+            ref=np.array(drawn, d),
+        )
+        for d, drawn in (("int32", [68, 67, 72, 11, 32]), ("int64", [20, 73, 31, 43, 28]))
+    ],
+    *[
+        OpCase(
+            "StatelessRandomUniformFullIntV2",
+            [[3], KEY, COUNTER, PHILOX],
+            {"dtype": as_dtype(d)},
+            ref=np.array(drawn, d),
+            note=d,
+        )
+        for d, drawn in FULL.items()
+    ],
+    OpCase(
+        "StatelessRandomUniformV2",
+        [[2], KEY, COUNTER, np.int32(2)],
+        raises=errors.InvalidArgumentError,
+        match="Philox",
+    ),
     *[
         OpCase(op, [[13], SEED], {"dtype": as_dtype(d)}, ref=recorded(name, d), note=d)
         for d in ("float16", "bfloat16", "float32", "float64")

@@ -132,13 +132,13 @@ _OPS_BY_ATTR = {
         SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments
     """,
     "stop_on_empty_dataset": """
-        DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
+        DirectedInterleaveDataset
     """,
     "timeout_seconds": """
         CollectiveBcastRecv CollectiveBcastSend CollectiveGather CollectiveReduce
     """,
     "use_default_device": """
-        ExperimentalScanDataset ScanDataset
+        ScanDataset
     """,
     "validate_shape": """
         AssignVariableOp

@@ -245,6 +245,11 @@ _OPS: dict[str, str] = {
         "StatelessMultinomial StatelessRandomNormal StatelessRandomUniform StatelessRandomUniformInt "
         "StatelessTruncatedNormal"
     ),
+    "penstock.ops.random_stateless_v2": (
+        "StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg StatelessRandomNormalV2 "
+        "StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 StatelessRandomUniformV2 "
+        "StatelessTruncatedNormalV2"
+    ),
     "penstock.ops.reductions": "All Any EuclideanNorm Max Mean Min Prod Sum",
     "penstock.ops.resource_variables": (
         "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DestroyResourceOp DisableCopyOnRead ReadVariableOp "

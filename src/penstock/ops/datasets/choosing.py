@@ -121,7 +121,7 @@ class _WithoutErrorsIterator(ElementIterator):
 
 @dataset_kernel(DIRECTED_INTERLEAVE_DATASET)
 def directed_interleave_dataset(ctx: KernelContext) -> Any:
-    stop, shapes = ctx["stop_on_empty_dataset"], ctx["output_shapes"]
+    stop, shapes = ctx.node.attrs.get("stop_on_empty_dataset", False), ctx["output_shapes"]  # its older name has none
 
     def chosen(selector: Any, sources: list[Any]) -> DatasetState:
         numbers, parts = dataset_of(selector), [dataset_of(source) for source in sources]

@@ -9,5 +9,6 @@ _NAMES = """
     IgnoreErrorsDataset MapAndBatchDataset MapDataset ParallelInterleaveDataset RandomDataset ScanDataset SqlDataset
     TakeWhileDataset UnbatchDataset UniqueDataset
 """
+_NEWER = ["metadata", "stop_on_empty_dataset", "use_default_device"]
 for _name in _NAMES.split():
-    define_alias(f"Experimental{_name}", get_op(_name), without=["metadata"])
+    define_alias(f"Experimental{_name}", get_op(_name), without=_NEWER)

@@ -7,15 +7,15 @@ from typing import Any
 from penstock.ops.datasets.base import DatasetState, dataset_of
 from penstock.ops.datasets.batching import stacked
 from penstock.ops.datasets.blocks import Block, Element
-from penstock.ops.datasets.define import dataset_kernel, define_dataset
+from penstock.ops.datasets.define import TYPES, dataset_kernel, define_dataset
 from penstock.ops.datasets.windows import Windows, lengths
 from penstock.runtime.kernels import KernelContext
 
 _LENGTHS = "input_dataset: variant, window_size: int64, window_shift: int64, window_stride: int64"
 SLIDING_WINDOW_DATASET = define_dataset(
-    "SlidingWindowDataset", _LENGTHS, ["drop_remainder: bool = true"], metadata=False
+    "SlidingWindowDataset", _LENGTHS, ["drop_remainder: bool = true", *TYPES], metadata=False
 )
-OLDER_SLIDING_WINDOW_DATASET = define_dataset("ExperimentalSlidingWindowDataset", _LENGTHS, metadata=False)
+OLDER_SLIDING_WINDOW_DATASET = define_dataset("ExperimentalSlidingWindowDataset", _LENGTHS, TYPES, metadata=False)
 
 
 class SlidingWindows(Windows):
