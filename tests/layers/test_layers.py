@@ -50,6 +50,16 @@ def test_unnamed_layers_are_numbered_and_named_ones_share_with_reuse() -> None:
         tf.layers.dense(x, 2, name="head")
 
 
+def test_unnamed_layers_with_reuse_share_the_first_ones_variables() -> None:
+    x = tf.constant(X[0, 0])
+    tf.layers.dense(x, 2)
+    tf.layers.dense(x, 2, reuse=True)
+    tf.layers.dense(x, 2, use_bias=False)
+    assert names() == ["dense/kernel", "dense/bias", "dense_1/kernel"]
+    with pytest.raises(ValueError, match="batch_normalization/gamma"):
+        tf.layers.batch_normalization(x, reuse=True)
+
+
 def test_a_layer_object_called_twice_has_one_set_of_variables() -> None:
     layer = tf.layers.Dense(2)
     one, two = layer(tf.constant(X[0, 0])), layer(tf.constant(X[0, 1]))

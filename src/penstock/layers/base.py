@@ -160,6 +160,7 @@ class Layer(WithWeights):
         with contextlib.ExitStack() as stack:
             if self._scope is None and not isinstance(given, VariableScope):
                 default = self._given_name or snake_case(type(self).__name__)
+                given = default if given is None and self._reuse else given  # not made unique: it is there already
                 opened = stack.enter_context(variable_scope(given, default_name=default, reuse=self._reuse))
             else:
                 again: Any = self._scope or given
