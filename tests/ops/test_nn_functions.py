@@ -551,6 +551,11 @@ def test_dropout_drops_whole_rows_by_noise_shape() -> None:
         assert {tuple(set(row)) for row in value} == {(0.0,), (2.0,)}
 
 
+def test_dropout_takes_a_noise_shape_with_sizes_that_are_tensors() -> None:
+    value = run(lambda: nn.dropout(tf.ones([8, 50]), 0.5, noise_shape=[tf.shape(tf.ones([8]))[0], 1], seed=3))
+    assert {tuple(set(row)) for row in value} == {(0.0,), (2.0,)}
+
+
 def test_dropout_takes_its_probability_as_a_tensor_too() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         keep = tf.placeholder(tf.float32, [])

@@ -121,6 +121,8 @@ def as_noise_shape(x: Tensor, noise_shape: Any) -> Any:
         return x.shape if x.shape.is_fully_defined() else get_op("Shape")(x)
     if isinstance(noise_shape, Tensor):
         return noise_shape
+    if isinstance(noise_shape, list | tuple) and any(isinstance(size, Tensor) for size in noise_shape):
+        return noise_shape
     wanted, known = list(TensorShape([None if d == -1 else d for d in noise_shape]).as_list()), x.shape.tuple
     if known is not None and len(known) == len(wanted):
         wanted = [k if w is None else w for w, k in zip(wanted, known, strict=True)]
