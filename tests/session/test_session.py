@@ -249,6 +249,12 @@ def test_numbers_that_are_kept_as_objects_are_fed_and_made_constants_as_numbers(
                 tf.constant(given, tf.float32)
 
 
+def test_objects_that_are_arrays_of_one_element_are_fed_as_their_elements(session: tf.Session) -> None:
+    objects = np.array([[1.0], [None]], dtype=object)
+    objects[1, 0] = np.array([2.0])
+    assert session.run(tf.placeholder(tf.float32, [None, 1], name="x") * 2, {"x:0": objects}).tolist() == [[2], [4]]
+
+
 def test_feeding_what_is_no_tensor_of_the_graph_is_refused(session: tf.Session) -> None:
     x = tf.constant(1.0)
     with tf.Graph().as_default():

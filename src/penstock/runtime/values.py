@@ -190,7 +190,7 @@ def _dtype_of(value: torch.Tensor) -> DType:
 def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
     try:
         if isinstance(value, np.ndarray) and value.dtype == object and dtype != string:
-            value = value.tolist()  # numbers that are kept as objects, as in columns of tables
+            value = _without_arrays(value).tolist()  # numbers that are kept as objects, as in columns of tables
         found = None if dtype == string else _fed_numbers(value, dtype)
         return make_array(value, dtype) if found is None else found
     except (TypeError, ValueError, OverflowError) as error:
@@ -198,6 +198,15 @@ def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
         raise kind(
             f"Cannot feed {_brief(value)} for Tensor {tensor.name!r}, which is {dtype.name}: {error}{_line(tensor)}"
         ) from None
+
+
+def _without_arrays(value: np.ndarray) -> np.ndarray:
+    """Objects, with the element for arrays of one element, which NumPy took for numbers until 2.3."""
+    found = value.copy()
+    for at, each in enumerate(value.flat):
+        if isinstance(each, np.ndarray) and each.size == 1:
+            found.flat[at] = each.item()
+    return found
 
 
 def array_of_list(value: Any, dtype: DType) -> Any:
