@@ -78,7 +78,9 @@ def grid(x: np.ndarray, low: float, high: float, first: int, last: int, clip: bo
     return (np.round(x * scale) / scale).astype(F)
 
 
-V2 = "QuantizeAndDequantizeV2"
+V2, V4_GRAD = "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4Grad"
+UP, BOTH = np.array([[1, 2, 4], [8, 16, 32]], F), np.array([[-2, -0.6, 0.3], [0.8, 1.7, -0.1]], F)
+ENDS = np.array([1, 0.5, 0.2], F)
 ROUNDING = [
     OpCase("QuantizeAndDequantize", [X], ref=lambda x: grid(x, -7, 9, -128, 127), grad=False),
     OpCase("QuantizeAndDequantize", [X], {"signed_input": False, "num_bits": 4, "range_given": True, "input_max": 0.5},
@@ -105,6 +107,16 @@ ROUNDING = [
     OpCase("QuantizeAndDequantizeV3", [X, F(0), F(0), np.int32(6)], {"range_given": False, "signed_input": False},
            lambda x, a, b, n: grid(x, 0, 9, 0, 63, clip=False), False, note="negative ones stay"),
     OpCase("QuantizeAndDequantizeV3", [X, F(0), F(1), np.int32(0)], raises=InvalidArgumentError, match="num_bits"),
+    OpCase("QuantizeAndDequantizeV4", [X, F(-1), F(0.5)], {"range_given": True, "num_bits": 3},
+           lambda x, a, b: grid(x, -1, 0.5, -4, 3), False),
+    OpCase("QuantizeAndDequantizeV4", [X, LOW, np.array([1, 2, 0.5, 9], F)], {"range_given": True, "axis": 1},
+           grad=False, ref=lambda x, a, b: np.stack([grid(x[:, i], a[i], b[i], -128, 127) for i in range(4)], 1)),
+    OpCase(V4_GRAD, [UP, BOTH, F(-1), F(1)], ref=(np.array([[0, 2, 4], [8, 0, 32]], F), F(0), F(0)), grad=False),
+    OpCase(V4_GRAD, [UP, BOTH, -ENDS, ENDS], {"axis": 1}, grad=False,
+           ref=(np.array([[0, 0, 0], [8, 0, 32]], F), np.zeros(3, F), np.zeros(3, F))),
+    OpCase(V4_GRAD, [UP, BOTH, -ENDS[:2], ENDS[:2]], {"axis": 0}, grad=False,
+           ref=(np.array([[0, 2, 4], [0, 0, 32]], F), np.zeros(2, F), np.zeros(2, F))),
+    OpCase(V4_GRAD, [UP, BOTH, F(-1), F(1)], {"axis": 0}, raises=InvalidArgumentError, match="no ranges"),
 ]  # fmt: skip
 
 E = np.array([-3, -1, -0.5, 0, 0.004, 1.2, 2, 5], F)  # of the range [-1, 2] and beyond

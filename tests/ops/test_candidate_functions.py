@@ -201,6 +201,16 @@ def test_gradients_pass_rounding_as_if_it_were_not_there() -> None:
     assert gradient_of(get_op("QuantizeAndDequantizeV3")(x, -1.0, 1.0, 8), x) == [1] * 5
 
 
+def test_gradients_of_newer_rounding_pass_within_the_range_only() -> None:
+    """QuantizeAndDequantizeV4, and QuantizeAndDequantizeV4Grad, whose own gradient is the same."""
+    x, ends = tf.constant([-2.0, -0.6, 0.3, 1.7]), [tf.constant(-1.0), tf.constant(1.0)]
+    rounded = get_op("QuantizeAndDequantizeV4")(x, *ends, range_given=True)
+    assert gradient_of(rounded, x) == [0, 1, 1, 0]
+    assert gradient_of(rounded, ends[0]) == 0
+    up = tf.constant([1.0, 2.0, 3.0, 4.0])
+    assert gradient_of(get_op("QuantizeAndDequantizeV4Grad")(up, x, *ends)[0], up) == [0, 1, 1, 0]
+
+
 def test_what_was_quantized_comes_back_within_half_a_step() -> None:
     values = np.linspace(-1, 2, 100, dtype="f").reshape(2, 50)
     with tf.Session() as session:

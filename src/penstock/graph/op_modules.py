@@ -233,7 +233,10 @@ _OPS: dict[str, str] = {
         "QuantizedMul"
     ),
     "penstock.ops.quantization_range": "QuantizeDownAndShrinkRange RequantizationRange Requantize",
-    "penstock.ops.quantization_rounding": "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3",
+    "penstock.ops.quantization_rounding": (
+        "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 "
+        "QuantizeAndDequantizeV4Grad"
+    ),
     "penstock.ops.ragged": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
     "penstock.ops.random": (
         "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"

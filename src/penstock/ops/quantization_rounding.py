@@ -61,6 +61,30 @@ QUANTIZE_AND_DEQUANTIZE_V3 = define_op(
     work=4.0,
 )
 
+_RANGE = "input: T, input_min: T, input_max: T"
+QUANTIZE_AND_DEQUANTIZE_V4 = define_op(
+    "QuantizeAndDequantizeV4",
+    _RANGE,
+    "output: T",
+    attrs=[
+        "signed_input: bool = true",
+        "num_bits: int = 8",
+        "range_given: bool = false",
+        "T: floattype",
+        "round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'",
+        "narrow_range: bool = false",
+        "axis: int = -1",
+    ],
+    work=4.0,
+)
+QUANTIZE_AND_DEQUANTIZE_V4_GRAD = define_op(
+    "QuantizeAndDequantizeV4Grad",
+    f"gradients: T, {_RANGE}",
+    "input_backprop: T, input_min_backprop: T, input_max_backprop: T",
+    attrs=["T: floattype", "axis: int = -1"],
+    work=4.0,
+)
+
 # --- shapes ---------------------------------------------------------------------------------------------
 
 
@@ -70,6 +94,7 @@ def v1_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     return x
 
 
+@QUANTIZE_AND_DEQUANTIZE_V4.shape
 @QUANTIZE_AND_DEQUANTIZE_V2.shape
 @shape_rules.of_first
 def v2_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
@@ -90,6 +115,14 @@ def v2_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShap
 def v3_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape, bits: TensorShape) -> TensorShape:
     bits.assert_has_rank(0)
     return v2_shape(c, x, low, high)
+
+
+@QUANTIZE_AND_DEQUANTIZE_V4_GRAD.shape
+@shape_rules.of_first
+def v4_grad_shape(
+    c: ShapeContext, grad: TensorShape, x: TensorShape, low: TensorShape, high: TensorShape
+) -> list[TensorShape]:
+    return [grad.merge_with(x), low, high]
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -165,6 +198,7 @@ def v1_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: run(x, low, high, ends)
 
 
+@QUANTIZE_AND_DEQUANTIZE_V4.kernel()
 @QUANTIZE_AND_DEQUANTIZE_V2.kernel()
 def v2_kernel(ctx: KernelContext) -> Kernel:
     ends = _ends(ctx["num_bits"], ctx["signed_input"], ctx["narrow_range"])
@@ -178,6 +212,34 @@ def v3_kernel(ctx: KernelContext) -> Kernel:
     signed, narrow = ctx["signed_input"], ctx["narrow_range"]
     run = _rounder(ctx, torch.round, narrow, ctx["axis"])
     return lambda x, low, high, bits: run(x, low, high, _ends(int(bits), signed, narrow))
+
+
+@QUANTIZE_AND_DEQUANTIZE_V4_GRAD.kernel()
+def v4_grad_kernel(ctx: KernelContext) -> Kernel:
+    axis = ctx["axis"]
+
+    def gradient(grad: Any, x: Any, low: Any, high: Any) -> tuple[torch.Tensor, ...]:
+        if low.shape != high.shape or low.shape != (x.shape[axis : axis + 1] if axis >= 0 else ()):
+            raise invalid(
+                f"input_min and input_max of shapes {list(low.shape)} and {list(high.shape)} are no ranges of an input "
+                f"of shape {list(x.shape)} with axis {axis}"
+            )
+        fitting = [-1 if d == axis else 1 for d in range(x.ndim)]
+        inside = (x >= low.reshape(fitting)) & (x <= high.reshape(fitting))
+        return grad * inside, torch.zeros_like(low), torch.zeros_like(high)
+
+    return gradient
+
+
+@QUANTIZE_AND_DEQUANTIZE_V4.gradient
+@QUANTIZE_AND_DEQUANTIZE_V4_GRAD.gradient
+def v4_gradient(op: Operation, grad: Tensor | None, *_: Any) -> list[Tensor | None]:
+    """That of the identity within the range, and zero for the range's ends; of the gradient op, by its gradients."""
+    of_grad = op.type == "QuantizeAndDequantizeV4Grad"
+    if grad is None:
+        return [None] * len(op.inputs)
+    found = QUANTIZE_AND_DEQUANTIZE_V4_GRAD(grad, *op.inputs[-3:], axis=op.attrs["axis"])
+    return [found[0], None, None, None] if of_grad else list(found)
 
 
 @QUANTIZE_AND_DEQUANTIZE.gradient

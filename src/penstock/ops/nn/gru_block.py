@@ -12,7 +12,6 @@ import torch
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
-from penstock.graph.traits import UNKNOWN_WORK
 from penstock.ops.joining import concat
 from penstock.ops.matrix import matmul
 from penstock.ops.nn.bias import BIAS_ADD_GRAD
@@ -20,15 +19,24 @@ from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _INPUTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
-GRU_BLOCK_CELL = define_op("GRUBlockCell", _INPUTS, "r: T, u: T, c: T, h: T", attrs=["T: {float}"], work=UNKNOWN_WORK)
+GRU_BLOCK_CELL = define_op("GRUBlockCell", _INPUTS, "r: T, u: T, c: T, h: T", attrs=["T: {float}"])
 GRU_BLOCK_CELL_GRAD = define_op(
     "GRUBlockCellGrad",
     f"{_INPUTS}, r: T, u: T, c: T, d_h: T",
     "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T",
     attrs=["T: {float}"],
-    work=UNKNOWN_WORK,
 )
 GRU_BLOCK_CELL_GRAD.not_differentiable()
+
+
+def _flops(node: Any, inputs: Any, outputs: Any) -> float:
+    """Those of the products by both matrices."""
+    x, w_ru, w_c = inputs[0], inputs[2], inputs[3]
+    return 2.0 * x[0] * (w_ru[0] * w_ru[1] + w_c[0] * w_c[1])
+
+
+GRU_BLOCK_CELL.flops(_flops)
+GRU_BLOCK_CELL_GRAD.flops(_flops)
 
 
 @GRU_BLOCK_CELL.shape

@@ -14,7 +14,6 @@ import torch
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
-from penstock.graph.traits import UNKNOWN_WORK
 from penstock.ops.filling import zeros_like
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import invalid
@@ -33,39 +32,31 @@ LSTM_BLOCK_CELL = define_op(
     f"x: T, {_PARAMETERS}",
     f"{_STEP}, h: T",
     attrs=["forget_bias: float = 1.0", "cell_clip: float = 3.0", _PEEPHOLE, _T],
-    work=UNKNOWN_WORK,
 )
 LSTM_BLOCK_CELL_GRAD = define_op(
     "LSTMBlockCellGrad",
     f"x: T, {_PARAMETERS}, {_STEP}, cs_grad: T, h_grad: T",
     "cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T",
     attrs=["use_peephole: bool", _T],
-    work=UNKNOWN_WORK,
 )
 BLOCK_LSTM = define_op(
     "BlockLSTM",
     f"seq_len_max: int64, x: T, {_PARAMETERS}",
     f"{_STEP}, h: T",
     attrs=["forget_bias: float = 1.0", "cell_clip: float = 3.0", _PEEPHOLE, _T],
-    work=UNKNOWN_WORK,
 )
 BLOCK_LSTM_V2 = define_op(
     "BlockLSTMV2",
     f"seq_len_max: int64, x: T, {_PARAMETERS}",
     f"{_STEP}, h: T",
     attrs=["cell_clip: float = 0.0", _PEEPHOLE, _T],
-    work=UNKNOWN_WORK,
 )
 _GRAD_INPUTS = f"seq_len_max: int64, x: T, {_PARAMETERS}, {_STEP}, h: T, cs_grad: T, h_grad: T"
 _GRAD_OUTPUTS = (
     "x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T"
 )
-BLOCK_LSTM_GRAD = define_op(
-    "BlockLSTMGrad", _GRAD_INPUTS, _GRAD_OUTPUTS, attrs=["use_peephole: bool", _T], work=UNKNOWN_WORK
-)
-BLOCK_LSTM_GRAD_V2 = define_op(
-    "BlockLSTMGradV2", _GRAD_INPUTS, _GRAD_OUTPUTS, attrs=["use_peephole: bool", _T], work=UNKNOWN_WORK
-)
+BLOCK_LSTM_GRAD = define_op("BlockLSTMGrad", _GRAD_INPUTS, _GRAD_OUTPUTS, attrs=["use_peephole: bool", _T])
+BLOCK_LSTM_GRAD_V2 = define_op("BlockLSTMGradV2", _GRAD_INPUTS, _GRAD_OUTPUTS, attrs=["use_peephole: bool", _T])
 
 # --- shapes ---------------------------------------------------------------------------------------------
 
@@ -91,6 +82,30 @@ def _block_shape(c: ShapeContext, length: TensorShape, x: TensorShape, *paramete
 
 def _block_grad_shape(c: ShapeContext, length: TensorShape, x: TensorShape, *given: TensorShape) -> Any:
     return [x, *given[:7]]
+
+
+def _cell_flops(node: Any, inputs: Any, outputs: Any) -> float:
+    """Those of the product by `w`."""
+    x, w = inputs[0], inputs[3]
+    return 2.0 * x[0] * w[0] * w[1]
+
+
+def _block_flops(node: Any, inputs: Any, outputs: Any) -> float:
+    x, w = inputs[1], inputs[4]
+    return 2.0 * x[0] * x[1] * w[0] * w[1]
+
+
+def _block_grad_flops(node: Any, inputs: Any, outputs: Any) -> float:
+    return 2 * _block_flops(node, inputs, outputs)
+
+
+LSTM_BLOCK_CELL.flops(_cell_flops)
+
+
+@LSTM_BLOCK_CELL_GRAD.flops
+def lstm_block_cell_grad_flops(node: Any, inputs: Any, outputs: Any) -> float:
+    """Element-wise: its products are separate ops."""
+    return 40.0 * inputs[1][0] * inputs[1][1]
 
 
 # --- one step -------------------------------------------------------------------------------------------
@@ -253,9 +268,11 @@ def _block_gradient(grad_op: OpDef) -> Any:
 
 for _op, _grad in ((BLOCK_LSTM, BLOCK_LSTM_GRAD), (BLOCK_LSTM_V2, BLOCK_LSTM_GRAD_V2)):
     _op.shape(_block_shape)
+    _op.flops(_block_flops)
     _op.kernel(host=["seq_len_max"])(_block_kernel)
     _op.gradient(_block_gradient(_grad))
     _grad.shape(_block_grad_shape)
+    _grad.flops(_block_grad_flops)
     _grad.kernel(host=["seq_len_max"])(_block_grad_kernel)
 for _op in (LSTM_BLOCK_CELL_GRAD, BLOCK_LSTM_GRAD, BLOCK_LSTM_GRAD_V2):
     _op.not_differentiable()
