@@ -108,6 +108,8 @@ NOT_COMPARED = {
     "recorded values of TensorFlow 1.15 are in tests/ops/test_fused_cells.py": """
         AudioSpectrogram BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 GRUBlockCell GRUBlockCellGrad
         LSTMBlockCell LSTMBlockCellGrad Mfcc Resampler ResamplerGrad""",
+    "recorded values of TensorFlow 1.15 are in tests/ops/test_fused_pad_conv.py": """
+        FusedPadConv2D FusedResizeAndPadConv2D""",
     "TensorFlow has them for graphs of its first versions only: tests/ops/cases_nn_norm.py": """
         BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad""",
     "recorded values are in tests/ops/test_audio.py and tests/ops/test_parsing_sequences.py": """

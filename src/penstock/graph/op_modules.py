@@ -196,6 +196,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.nn.fractional_pooling": (
         "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
     ),
+    "penstock.ops.nn.fused_pad_conv": "FusedPadConv2D FusedResizeAndPadConv2D",
     "penstock.ops.nn.global_normalization": "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad",
     "penstock.ops.nn.gru_block": "GRUBlockCell GRUBlockCellGrad",
     "penstock.ops.nn.losses": "L2Loss",
