@@ -96,6 +96,9 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "Einsum": [("gradient: NotImplementedError", "the gradient of '...' needs known ranks")],
     "Erf": [("values", "erf(inf) is 1 (TensorFlow's vectorised half-precision kernel: NaN)")],
     "EuclideanNorm": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
+    "FakeQuantWithMinMaxArgs": [
+        ("values", "a number halfway between two steps goes where TensorFlow 1.15 rounds it (2.21: to the other)")
+    ],
     "FusedBatchNorm": [
         (REFUSED, LENIENT + "a scale of one element"),
         ("values", "the reserved outputs hold what Penstock's gradient needs"),

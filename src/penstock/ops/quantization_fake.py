@@ -35,7 +35,7 @@ class Steps:
     def __init__(self, low: torch.Tensor, high: torch.Tensor, bits: int, narrow: bool) -> None:
         first, last = int(narrow), 2**bits - 1
         self.scale = (high - low) / (last - first)
-        self.per_one = (last - first) / (high - low)
+        self.per_one = 1.0 / self.scale
         exact = (first - low / self.scale).clamp(first, last)
         whole = exact.floor()
         zero = whole + (exact - whole >= 0.5)
@@ -43,16 +43,14 @@ class Steps:
         self.nothing = (low == 0) & (high == 0)
 
     def quantized(self, x: torch.Tensor) -> torch.Tensor:
-        zero = (-self.low / self.scale + 0.5).floor()
         inside = torch.minimum(x, self.high).maximum(self.low)
-        found = ((inside - self.low) / self.scale - zero + 0.5).floor() * self.scale
+        found = ((inside - self.low) / self.scale + 0.5).floor() * self.scale + self.low
         return torch.where(self.nothing, 0, found)
 
     def quantized_by_constant(self, x: torch.Tensor) -> torch.Tensor:
-        """As TensorFlow does for attributes: multiplies by a factor, which breaks ties differently than a division."""
-        zero = (-self.low * self.per_one + 0.5).floor()
+        """As TensorFlow 1.15 does for attributes: multiplies by a factor, which breaks ties unlike a division."""
         inside = x.clamp(self.low, self.high)
-        return (inside - self.low).mul_(self.per_one).sub_(zero).add_(0.5).floor_().mul_(self.scale)
+        return (inside - self.low).mul_(self.per_one).add_(0.5).floor_().mul_(self.scale).add_(self.low)
 
     def within(self, x: torch.Tensor) -> torch.Tensor:
         return ((x >= self.low) & (x <= self.high)) | self.nothing
