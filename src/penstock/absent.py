@@ -128,7 +128,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.nn.with_space_to_batch", "tf.nn.convolution has dilations; tf.space_to_batch_nd and tf.batch_to_space_nd."),
     ("tf.nn.collapse_repeated tf.nn.ctc_unique_labels", "tf.nn.ctc_greedy_decoder and tf.nn.ctc_loss merge repeats."),
     ("tf.nn.compute_average_loss tf.nn.scale_regularization_loss", "Divide by the number of rows: tf.reduce_mean."),
-    ("tf.nn.quantized_* tf.quantized_* tf.quantization.* tf.contrib.quantize tf.contrib.quantization", _QUANTIZED),
+    ("tf.nn.quantized_* tf.quantized_* tf.quantization.* tf.contrib.quantization", _QUANTIZED),
     ("tf.train.do_quantize_training_on_graphdef", _QUANTIZED),
     ("tf.batch_scatter_update", "tf.scatter_nd_update changes parts of rows."),
     (

@@ -676,6 +676,11 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.predictor": {
         "penstock.estimator.predictor": "from_estimator from_saved_model",
     },
+    "penstock.contrib.quantize": {
+        "penstock.contrib.quantize.rewrite": (
+            "create_eval_graph create_training_graph experimental_create_eval_graph experimental_create_training_graph"
+        ),
+    },
     "penstock.contrib.resampler": {
         "penstock.ops.image_resampler": "resampler",
     },
