@@ -193,6 +193,9 @@ def test_contrib_tfprof_analyses_models_as_tensorflow_1_0_did(tmp_path: Path) ->
     options = dict(model_analyzer.TRAINABLE_VARS_PARAMS_STAT_OPTIONS, output="none")
     found = model_analyzer.print_model_analysis(tf.get_default_graph(), tfprof_options=options)
     assert found.total_parameters == 12
+    options = dict(model_analyzer.TRAINABLE_VARS_PARAMS_STAT_OPTIONS, dump_to_file=str(tmp_path / "parameters"))
+    model_analyzer.print_model_analysis(tf.get_default_graph(), tfprof_options=options)
+    assert "w (3x4, 12/12 params)" in (tmp_path / "parameters").read_text()
     options = dict(tf.contrib.tfprof.model_analyzer.FLOAT_OPS_OPTIONS, output="none")
     found = tf.contrib.tfprof.model_analyzer.print_model_analysis(
         tf.get_default_graph(), tfprof_cmd="op", tfprof_options=options

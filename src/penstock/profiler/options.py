@@ -49,7 +49,12 @@ class Options:
 
     @staticmethod
     def of(given: dict[str, Any]) -> Options:
-        """Raises InvalidArgumentError for columns, orders and outputs that do not exist."""
+        """Raises InvalidArgumentError for columns, orders and outputs that do not exist.
+
+        "dump_to_file" is what TensorFlow called the output at first.
+        """
+        if given.get("dump_to_file"):
+            given = {**given, "output": f"file:outfile={given['dump_to_file']}"}
         known = {each.name for each in fields(Options)}
         found = Options(**{name: value for name, value in given.items() if name in known})
         _check(found.select, COLUMNS, "select")
