@@ -91,6 +91,12 @@ def test_a_dataset_as_an_element_is_iterated_in_a_step() -> None:
         assert session.run(total) == 10
 
 
+def test_a_list_of_datasets_has_them_as_elements() -> None:
+    parts = Dataset.from_tensor_slices([Dataset.range(3), Dataset.range(2)])
+    assert elements(parts.flat_map(lambda part: part)) == [0, 1, 2, 0, 1]
+    assert elements(parts.interleave(lambda part: part, cycle_length=2)) == [0, 0, 1, 1, 2]
+
+
 def test_windows_are_not_batched_as_they_are() -> None:
     with pytest.raises(TypeError, match="flat_map"):
         Dataset.range(4).window(2).batch(2)

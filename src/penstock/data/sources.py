@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 from penstock.data import nest
@@ -48,7 +49,11 @@ class Sources(DatasetBase):
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Self:
         """An element for each row of `tensors`, a nest of values that can be converted to tensors, with equal numbers
-        of rows."""
+        of rows. A list of datasets has these as elements."""
+        if isinstance(tensors, list) and tensors and all(isinstance(item, DatasetBase) for item in tensors):
+            whole_list: Any = [cls.from_tensors(item) for item in tensors]
+            joined: Self = functools.reduce(lambda some, more: some.concatenate(more), whole_list)
+            return joined
         with name_scope(None, "from_tensor_slices"):
             element = as_tensors(tensors)
             whole = structure_of(element)
