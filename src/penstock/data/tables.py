@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -112,6 +113,7 @@ def make_csv_dataset(
     """
     names_of_files = _matching(file_pattern)
     layout = _Layout(names_of_files, field_delim, use_quote_delim, na_value, header, num_rows_for_inference)
+    layout.unpacked = {None: False, "": False, "GZIP": True}.get(compression_type)
     if column_names is None:
         if not header:
             raise ValueError("Cannot infer column names without a header line.")
@@ -190,8 +192,13 @@ class _Layout:
         self._files, self._na_value, self._has_header, self._count = files, na_value, header, rows
         self._format: Any = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
 
+    unpacked: bool | None = False
+    """Whether files are read through gzip; None: they cannot be read here."""
+
     def _rows(self, file: str) -> Iterator[list[str]]:
-        with gfile.GFile(file, "r") as lines:
+        if self.unpacked is None:
+            raise ValueError("Of compressed files only those of gzip are read to infer columns: name all columns")
+        with gzip.open(file, "rt") if self.unpacked else gfile.GFile(file, "r") as lines:
             yield from csv.reader(lines, **self._format)
 
     def header(self) -> list[str]:

@@ -113,7 +113,7 @@ class BatchNormalization(Layer):
         if self._renormalization is None:
             self._follow(training, *batch)
         else:
-            ratio, shift, *followed = self._renormalization.corrections(*batch, training)
+            ratio, shift, *followed = self._renormalization.corrections(batch[0], batch[1], training)
             self._follow_deviations(training, *followed)
             shift = shift if scale is None else shift * scale
             scale = ratio if scale is None else ratio * scale

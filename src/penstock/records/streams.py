@@ -63,7 +63,7 @@ def file_errors(path: str) -> Iterator[None]:
 
 def open_file(path: Path, mode: str) -> Any:
     """A binary file, unbuffered if it is local; fsspec opens anything with "://"."""
-    text = os.fspath(path).removeprefix("file://")
+    text = os.fsdecode(path).removeprefix("file://")
     with file_errors(text):
         if "://" not in text:
             return open(text, mode, buffering=0)
@@ -77,7 +77,7 @@ class Plain:
     """A file unchanged."""
 
     def __init__(self, path: Path) -> None:
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(path)
         self._file: Any = None
         self._file = open_file(path, "rb")
 
@@ -111,7 +111,7 @@ class Inflated:
     """
 
     def __init__(self, path: Path, bits: int) -> None:
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(path)
         self._file = Plain(path)
         self._bits = bits
         self._restart()

@@ -95,7 +95,7 @@ class TFRecordWriter:
         self._file: Any = None
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(TFRecordOptions.get_compression_type_string(options))
-        self._path = os.fspath(path)
+        self._path = os.fsdecode(path)
         self._compressor = options._compressor()
         self._pending: list[bytes] = []
         self._size = 0  # of what is pending
