@@ -39,7 +39,14 @@ def _flip(image: Any, axis: int, scope: str) -> Tensor:
         rank = image.shape.ndims
         if rank not in (None, 3, 4):
             raise ValueError(f"'image' must have either 3 or 4 dimensions, but has shape {image.shape}.")
-        return reverse(image, [axis - 3])
+        return _of_one(reverse(image, [axis - 3] if rank == 4 else [axis]))
+
+
+def _of_one(image: Tensor) -> Tensor:
+    """An image of unknown rank, as of decode_image, counts as one image, of rank 3."""
+    if image.shape.ndims is None:
+        image.set_shape([None, None, None])
+    return image
 
 
 @export("image.transpose", "image.transpose_image")
@@ -47,7 +54,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """The images with rows and columns exchanged."""
     with name_scope(name, "transpose_image", [image]):
         image = convert_to_tensor(image, name="image")
-        return transpose(image, [1, 0, 2] if image.shape.ndims == 3 else [0, 2, 1, 3])
+        return transpose(image, [0, 2, 1, 3] if image.shape.ndims == 4 else [1, 0, 2])
 
 
 @export("image.rot90")
@@ -94,7 +101,7 @@ def _random_flip(image: Any, flip: Any, seed: int | None, scope: str) -> Tensor:
                 less(random_uniform([], 0, 1.0, seed=seed), 0.5), lambda: flip(image), lambda: identity(image)
             )
             chosen.set_shape(image.shape)
-            return identity(chosen, name=name)
+            return identity(_of_one(chosen), name=name)
         batch = shape(image)[0]
         chances = cast(less(random_uniform(reshape(batch, [1]), 0, 1.0, seed=seed), 0.5), image.dtype)
         flipped = reshape(chances, [-1, 1, 1, 1])
