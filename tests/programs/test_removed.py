@@ -83,6 +83,19 @@ CASES = {
         "(3, 1) (2, 2) [3.0, 3.0, 2.0] (2, 2)\n(3, 4)\n{'a': 3.0, 'c': 'x'} [False, True, False]\n[2.0] 2\n"
         "(3, 1) [3.0, 0.0, 2.0]\n",
     ),
+    "artists and arguments of matplotlib": (
+        "import matplotlib\nmatplotlib.use('Agg', warn=False)\nimport matplotlib.pyplot as plt, numpy as np\n"
+        "fig, ax = plt.subplots(figsize=(2, 1), dpi=50)\n"
+        "line, other = ax.plot([1, 2])[0], ax.plot([3, 4])[0]\nax.lines.remove(line)\n"
+        "print(len(ax.lines), ax.lines.pop() is other, len(ax.lines))\n"
+        "print(plt.annotate(s='here', xy=(0, 0)).get_text(), plt.legend(['a'], 1)._loc, "
+        "plt.imshow(np.eye(2).astype(object), cmap='spectral').get_cmap().name)\n"
+        "tick = ax.xaxis.get_major_ticks()[0]\ntick.label.set_fontsize(5)\ntick.label1On = False\n"
+        "print(tick.label1.get_fontsize(), tick.label1.get_visible(), len(plt.contour(np.eye(3)).collections))\n"
+        "fig.canvas.draw()\nprint(np.frombuffer(fig.canvas.tostring_rgb(), np.uint8).reshape(50, 100, 3).shape)\n"
+        "print(plt.subplot(4 / 2, 2, 1) is not None, ax.set_xlim(xmin=0, xmax=3))\n",
+        "1 True 0\nhere 1 spectral\n5.0 False 1\n(50, 100, 3)\nTrue (0.0, 3.0)\n",
+    ),
     "splitting where a pattern matches nothing": (
         "import re\n"
         "print(re.split(r'(\\W+)?', 'Is it so?'), re.split(r'(\\W+)?', 'a b c', 1), re.split(' *', '  a  b'))\n"

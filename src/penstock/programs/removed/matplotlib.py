@@ -32,6 +32,12 @@ def _get_cmap(name: Any = None, lut: int | None = None) -> Any:
     return found if lut is None else found.resampled(lut)
 
 
+def _register_cmap(name: Any = None, cmap: Any = None, **options: Any) -> None:
+    import matplotlib
+
+    matplotlib.colormaps.register(cmap or name, name=name if isinstance(name, str) else None, force=True)
+
+
 def _normpdf(x: Any, mu: float, sigma: float) -> Any:
     import numpy as np
 
@@ -172,7 +178,12 @@ def patch_backends(bases: Any) -> None:
 
 def patch_cm(cm: Any) -> None:
     maps: dict[str, Source] = {old: (lambda new=new: _get_cmap(new)) for old, new in MAPS.items()}  # type: ignore[misc]
-    give(cm, {"get_cmap": lambda: _get_cmap, **maps}, "plt.cm")
+    more: dict[str, Source] = {"cmap_d": "matplotlib:colormaps", "register_cmap": lambda: _register_cmap}
+    give(cm, {"get_cmap": lambda: _get_cmap, **more, **maps}, "plt.cm")
+    for old, new in MAPS.items():  # for `cmap="spectral"`
+        for end in ("", "_r"):
+            if hasattr(cm, "_colormaps") and old + end not in cm._colormaps:
+                cm._colormaps.register(cm._colormaps[new + end], name=old + end)
 
 
 def patch_mlab(mlab: Any) -> None:
