@@ -96,6 +96,28 @@ CASES = {
         "print(plt.subplot(4 / 2, 2, 1) is not None, ax.set_xlim(xmin=0, xmax=3))\n",
         "1 True 0\nhere 1 spectral\n5.0 False 1\n(50, 100, 3)\nTrue (0.0, 3.0)\n",
     ),
+    "arguments and names of scikit-learn": (
+        "import numpy as np\nfrom sklearn.model_selection import KFold, GridSearchCV\n"
+        "from sklearn.linear_model import SGDClassifier, LogisticRegression\nfrom sklearn.svm import SVC\n"
+        "from sklearn.ensemble import RandomForestClassifier\nfrom sklearn.lda import LDA\n"
+        "from sklearn.metrics import jaccard_similarity_score, confusion_matrix\n"
+        "from sklearn.feature_extraction.text import CountVectorizer\n"
+        "X, y = np.random.RandomState(0).rand(20, 3), np.arange(20) % 2\n"
+        "print([len(test) for _, test in KFold(5, True, 1).split(X)], KFold(2, random_state=1).n_splits)\n"
+        "print(GridSearchCV(SVC(1.0, 'linear'), {'C': [1]}, iid=False, cv=2).fit(X, y).best_params_)\n"
+        "print(SGDClassifier(n_iter=7, loss='log').fit(X, y).n_iter_)\n"
+        "print(RandomForestClassifier(5, max_features='auto').fit(X, y).max_features, LDA().fit(X, y).coef_.shape)\n"
+        "print(LogisticRegression('l2', multi_class='ovr').fit(X, y).get_params()['penalty'])\n"
+        "print(jaccard_similarity_score([0, 1], [1, 1]), confusion_matrix([0, 1], [0, 1], [1, 0]).tolist())\n"
+        "words = CountVectorizer()\nwords.fit(['a bc', 'de'])\nprint(words.get_feature_names())\n",
+        "[4, 4, 4, 4, 4] 2\n{'C': 1}\n7\nsqrt (1, 3)\nl2\n0.5 [[1, 0], [0, 1]]\n['bc', 'de']\n",
+    ),
+    "what SciPy gave": (
+        "import numpy as np\nfrom scipy import stats, signal\nimport scipy.sparse as sp\n"
+        "print(stats.mode([1, 1, 2])[0][0], stats.mode([[1, 2], [1, 3]])[0].shape, stats.itemfreq([3, 3]).tolist())\n"
+        "m = sp.csr_matrix(np.eye(2))\nprint(m.A.tolist(), m.H.A.shape, sp.coo_matrix(m).A[0], signal.triang(3))\n",
+        "1 (1, 2) [[3, 2]]\n[[1.0, 0.0], [0.0, 1.0]] (2, 2) [1. 0.] [0.5 1.  0.5]\n",
+    ),
     "splitting where a pattern matches nothing": (
         "import re\n"
         "print(re.split(r'(\\W+)?', 'Is it so?'), re.split(r'(\\W+)?', 'a b c', 1), re.split(' *', '  a  b'))\n"

@@ -9,6 +9,7 @@ from penstock.programs.removed import (
     gym,
     hdf5,
     keras,
+    librosa,
     matplotlib,
     matplotlib_artists,
     numpy,
@@ -19,6 +20,7 @@ from penstock.programs.removed import (
     scipy,
     seaborn,
     sklearn,
+    sklearn_arguments,
     standard,
 )
 from penstock.programs.removed.giving import ModuleOf, Source
@@ -30,6 +32,8 @@ PATCHES = [
         numpy,
         scipy,
         sklearn,
+        sklearn_arguments,
+        librosa,
         pandas,
         pillow,
         opencv,
@@ -45,7 +49,7 @@ PATCHES = [
 """By module: what is done to it when it has been imported."""
 MODULES: dict[str, ModuleOf] = {
     name: module
-    for library in (standard, numpy, scipy, sklearn, pandas, opencv, gym, pkg_resources)
+    for library in (standard, numpy, scipy, sklearn, pandas, opencv, gym, librosa, pkg_resources)
     for name, module in library.MODULES.items()
 }
 """By name: modules that are no more."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from penstock.programs.places import is_of_program
 from penstock.programs.removed.giving import Lost, ModuleOf, Source, give
 
 _RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
@@ -127,7 +130,10 @@ NAMES: dict[str, dict[str, Source]] = {
     "scipy.ndimage": {"imread": MISC["imread"]},
     "scipy.signal": {
         name: f"scipy.signal.windows:{'hann' if name == 'hanning' else name}"
-        for name in ("bartlett", "blackman", "gaussian", "hamming", "hann", "hanning", "kaiser")
+        for name in (
+            *("barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "chebwin", "cosine", "flattop"),
+            *("gaussian", "hamming", "hann", "hanning", "kaiser", "nuttall", "parzen", "triang", "tukey"),
+        )
     },
 }
 
@@ -144,6 +150,38 @@ def patch_scipy(scipy: Any) -> None:
 
 
 PATCHES: dict[str, Callable[[Any], None]] = {"scipy": patch_scipy, **{name: _patch(name) for name in NAMES}}
+
+
+def _patch_stats(stats: Any) -> None:
+    """`mode(x)[0][0]`: until 1.11 the axis stayed."""
+    mode = stats.mode
+
+    @functools.wraps(mode)
+    def keeping(a: Any, axis: Any = 0, **options: Any) -> Any:
+        if is_of_program(sys._getframe(1).f_code.co_filename):
+            options.setdefault("keepdims", True)
+        return mode(a, axis, **options)
+
+    stats.mode = keeping
+    give(stats, {"itemfreq": lambda: _itemfreq})
+
+
+def _itemfreq(a: Any) -> Any:
+    """Each value and how often it is there, as rows."""
+    import numpy as np
+
+    return np.stack(np.unique(a, return_counts=True), axis=1)
+
+
+def _patch_sparse(sparse: Any) -> None:
+    """Matrices as arrays, and transposed with conjugates."""
+    for cls in {each for each in vars(sparse).values() if isinstance(each, type) and hasattr(each, "toarray")}:
+        for name, get in (("A", lambda self: self.toarray()), ("H", lambda self: self.conjugate().transpose())):
+            if not hasattr(cls, name):
+                setattr(cls, name, property(get))
+
+
+PATCHES |= {"scipy.stats": _patch_stats, "scipy.sparse": _patch_sparse}
 
 
 def _patch_eigen(module: Any) -> None:

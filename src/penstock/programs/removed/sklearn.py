@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,18 +114,27 @@ def fetch_mldata(
     return found
 
 
+def _pca() -> Any:
+    from sklearn.decomposition import PCA
+
+    return PCA
+
+
 NAMES: dict[str, dict[str, Source]] = {
     "sklearn.datasets": {
         "fetch_mldata": f"{__name__}:fetch_mldata",
         "load_boston": f"{__name__}:load_boston",
     },
     "sklearn.mixture": {"GMM": "sklearn.mixture:GaussianMixture"},
+    "sklearn.decomposition": {"RandomizedPCA": lambda: functools.partial(_pca(), svd_solver="randomized")},
+    "sklearn.metrics": {
+        "calinski_harabaz_score": "sklearn.metrics:calinski_harabasz_score",
+        "jaccard_similarity_score": "sklearn.metrics:accuracy_score",  # of one label each it was the same
+    },
     "sklearn.preprocessing": {"Imputer": f"{__name__}:imputer"},
 }
 KEYWORDS: dict[str, dict[str, dict[str, str | None]]] = {
-    "sklearn.preprocessing": {"OneHotEncoder": {"sparse": "sparse_output"}},
-    "sklearn.manifold": {"TSNE": {"n_iter": "max_iter"}},
-    "sklearn.cluster": {"KMeans": {"n_jobs": None, "precompute_distances": None}},
+    "sklearn.preprocessing": {"OneHotEncoder": {"n_values": None}},
 }
 """By module and class: keywords of what makes it."""
 
@@ -197,13 +207,18 @@ MODULES = {
     "sklearn.cross_validation": ModuleOf(
         _SELECTION, {f"{name}KFold": f"{__name__}:Old{name}KFold" for name in ("", "Stratified")}
     ),
-    "sklearn.datasets.base": ModuleOf("sklearn.datasets"),
+    "sklearn.datasets.base": ModuleOf("sklearn.datasets", {"Bunch": "sklearn.utils:Bunch"}),
     "sklearn.datasets.samples_generator": ModuleOf("sklearn.datasets"),
     "sklearn.externals.joblib": ModuleOf("joblib"),
     "sklearn.externals.six": ModuleOf("six"),
     "sklearn.grid_search": ModuleOf(_SELECTION),
     "sklearn.learning_curve": ModuleOf(_SELECTION),
-    "sklearn.lda": ModuleOf("sklearn.discriminant_analysis"),
+    "sklearn.lda": ModuleOf(
+        "sklearn.discriminant_analysis", {"LDA": "sklearn.discriminant_analysis:LinearDiscriminantAnalysis"}
+    ),
+    "sklearn.qda": ModuleOf(
+        "sklearn.discriminant_analysis", {"QDA": "sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis"}
+    ),
     "sklearn.metrics.scorer": ModuleOf("sklearn.metrics"),
     "sklearn.preprocessing.imputation": ModuleOf(None, {"Imputer": f"{__name__}:imputer"}),
     "sklearn.utils.linear_assignment_": ModuleOf(None, {"linear_assignment": f"{__name__}:linear_assignment"}),
