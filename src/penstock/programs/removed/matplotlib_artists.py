@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +28,7 @@ _KEYWORDS: dict[str, dict[str, str | None]] = {
 def patch_axes(axes: Any) -> None:
     for name, keywords in _KEYWORDS.items():
         rename_keywords(axes.Axes, name, keywords, f"Axes.{name}")
-    methods = {
+    methods: dict[str, Callable[..., Any]] = {
         "pop": lambda self, index=-1: _removed(self[index]),
         "remove": lambda self, artist: _removed(artist) and None,
         "clear": lambda self: [_removed(artist) for artist in list(self)] and None,
@@ -77,7 +78,7 @@ def patch_canvas(agg: Any) -> None:
 def patch_3d(axes3d: Any) -> None:
     for name in ("xaxis", "yaxis", "zaxis"):
         if not hasattr(axes3d.Axes3D, f"w_{name}"):
-            setattr(axes3d.Axes3D, f"w_{name}", property(lambda self, name=name: getattr(self, name)))
+            setattr(axes3d.Axes3D, f"w_{name}", property(operator.attrgetter(name)))
 
 
 def patch_top(matplotlib: Any) -> None:

@@ -118,11 +118,9 @@ def _widen(holder: Any, key: Any, value: Any) -> None:
     if holder.ndim == 1:
         holder._mgr = holder.astype(_wider(holder.dtype, wanted))._mgr
         return
-    names = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
-    try:
-        columns = holder.columns[holder.columns.get_indexer_for(np.atleast_1d(names))]
-    except (KeyError, TypeError, ValueError, IndexError):
-        columns = holder.columns
+    names: Any = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
+    found = [] if isinstance(names, slice) else holder.columns.get_indexer_for(np.atleast_1d(names))
+    columns = [holder.columns[at] for at in found if at >= 0] or list(holder.columns)
     for name in columns:
         holder[name] = holder[name].astype(_wider(holder[name].dtype, wanted))
 
