@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,9 @@ _session: Any = None
 
 _initialized: WeakKeyDictionary[Any, tuple[int, set[str]]] = WeakKeyDictionary()
 """For each session, how many variables its graph had when they were last initialised, and their names."""
+
+_initializing = Lock()
+"""Held while variables get their values: other threads wait for these, too."""
 
 _tables: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 """For each session, how many initialisers of tables its graph had when they were last run."""
@@ -81,16 +85,23 @@ _manual = False
 
 def _initialize_variables(session: Any) -> None:
     variables = session.graph.get_collection_ref(GraphKeys.GLOBAL_VARIABLES)
-    count, known = _initialized.setdefault(session, (0, set()))
+    count, _ = _initialized.get(session, (0, None))
+    if count != len(variables):
+        with _initializing:
+            _initialize_new(session, list(variables))
+
+
+def _initialize_new(session: Any, variables: list[Any]) -> None:
+    count, known = _initialized.get(session, (0, set()))
     if count == len(variables):
         return
     new = [variable for variable in variables if variable.name not in known]
-    _initialized[session] = len(variables), known | {variable.name for variable in new}
     with session.graph.as_default():
         has_value = session.run([is_variable_initialized(variable) for variable in new])
         missing = [variable.initializer for variable, there in zip(new, has_value, strict=True) if not there]
     if missing:
         session.run(missing)
+    _initialized[session] = len(variables), known | {variable.name for variable in new}
 
 
 def _initialize_tables(session: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import queue
 import threading
 import warnings
@@ -91,7 +92,7 @@ class Generated(Source):
         self, generator: Any, steps: int | None, prepare: Any, ahead: int = 10, workers: int = 1, shuffle: bool = True
     ) -> None:
         self._sequence = generator if hasattr(generator, "__getitem__") and hasattr(generator, "__len__") else None
-        self.steps = len(generator) if steps is None and self._sequence is not None else steps
+        self.steps = len(generator) if steps is None and self._sequence is not None else whole(steps)
         if self.steps is None:
             raise ValueError(
                 "`steps_per_epoch=None` is only valid for a generator based on the `keras.utils.Sequence` class. "
@@ -173,7 +174,7 @@ class Elements(Source):
     """Elements of a tf.data dataset or iterator: `(inputs, targets)`, or with weights of samples."""
 
     def __init__(self, dataset: Any, steps: int | None, prepare: Any) -> None:
-        self.steps, self._prepare = steps, prepare
+        self.steps, self._prepare = whole(steps), prepare
         if isinstance(dataset, DatasetBase):
             self._iterator = make_initializable_iterator(dataset)
             self._restart: Any = self._iterator.initializer
@@ -205,6 +206,11 @@ class Elements(Source):
                 return
             done += 1
             yield self._prepare(value)
+
+
+def whole(steps: Any) -> int | None:
+    """How many steps are taken: programs divide, as in `steps_per_epoch=len(x) / batch_size`, and the last counts."""
+    return None if steps is None else math.ceil(steps)
 
 
 def is_elements(x: Any) -> bool:

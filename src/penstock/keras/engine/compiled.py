@@ -131,19 +131,63 @@ class Compiled(Network):
 
     def step_function(self, mode: str) -> Any:
         """A function of a `Batch` that runs a step: "train" and "test" return losses and metrics, "predict" outputs."""
-        if mode != "predict":
-            self._compiled_objective()
-        functions = self.__dict__.setdefault("_functions", {})
-        trained = tuple(map(id, self.trainable_weights)) if mode == "train" else ()
+        trained = self._trained(mode)
         training = np.array(mode == "train")
 
         def run(batch: Batch) -> list[Any]:
-            key = mode, batch.weights is not None, trained
-            if key not in functions:
-                functions[key] = self._function(mode, batch.weights is not None)
-            function, feeds_phase = functions[key]
+            function, feeds_phase = self._planned(mode, batch.weights is not None, trained)
             values: list[Any] = function([*batch.fed, training] if feeds_phase else batch.fed)
             return values
+
+        return run
+
+    def _trained(self, mode: str) -> tuple[int, ...]:
+        """What a plan of training depends on besides its kind. Raises RuntimeError for a model that is not compiled."""
+        if mode != "predict":
+            self._compiled_objective()
+        return tuple(map(id, self.trainable_weights)) if mode == "train" else ()
+
+    def _planned(self, mode: str, weighted: bool, trained: tuple[int, ...]) -> tuple[Any, bool]:
+        functions = self.__dict__.setdefault("_functions", {})
+        key = mode, weighted, trained
+        if key not in functions:
+            functions[key] = self._function(mode, weighted)
+        found: tuple[Any, bool] = functions[key]
+        return found
+
+    def _make_predict_function(self) -> None:
+        """Plan steps of this kind now: programs do so before threads run them."""
+        self._planned("predict", False, self._trained("predict"))
+
+    def _make_test_function(self) -> None:
+        self._planned("test", True, self._trained("test"))
+
+    def _make_train_function(self) -> None:
+        self._planned("train", True, self._trained("train"))
+
+    @property
+    def predict_function(self) -> Any:
+        """A function of a list of arrays for all inputs, and maybe the learning phase, that returns all outputs."""
+        return self._of_lists("predict", False)
+
+    @property
+    def test_function(self) -> Any:
+        """A function of a list of inputs, targets, weights of samples, maybe the learning phase: losses and metrics."""
+        return self._of_lists("test", True)
+
+    @property
+    def train_function(self) -> Any:
+        """A function of the same list as `test_function`'s that trains."""
+        return self._of_lists("train", True)
+
+    def _of_lists(self, mode: str, weighted: bool) -> Any:
+        function, feeds_phase = self._planned(mode, weighted, self._trained(mode))
+        count = len(function.inputs) - feeds_phase
+
+        def run(values: list[Any]) -> list[Any]:
+            phase = [*values[count:], np.array(mode == "train")][:1] if feeds_phase else []
+            found: list[Any] = function([*values[:count], *phase])
+            return found
 
         return run
 

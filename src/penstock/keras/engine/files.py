@@ -223,8 +223,12 @@ def _restore_optimizer(model: Any, group: Any) -> None:
         )
 
 
-def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
-    """Set a model's weights to those in a file."""
+def load_weights(
+    model: Any, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, reshape: bool = False
+) -> None:
+    """Set a model's weights to those in a file; see `Network.load_weights`."""
+    if skip_mismatch and not by_name:
+        raise ValueError("When calling model.load_weights, skip_mismatch can only be set to True when by_name is True.")
     if not _is_hdf5_name(filepath) and checkpoint_exists(os.fspath(filepath)):
         if by_name:
             raise NotImplementedError("Weights may only be loaded by name from HDF5 files.")
@@ -236,7 +240,7 @@ def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
         weights_in(filepath, model)
         return
     with opened(filepath) as file, malformed(filepath):
-        set_weights(file.get("model_weights", file), model, str(filepath), by_name)
+        set_weights(file.get("model_weights", file), model, str(filepath), by_name, skip_mismatch, reshape)
 
 
 def _checkpoint_keys(model: Any) -> dict[str, Any]:

@@ -253,6 +253,11 @@ class Layer(base.Layer):
             return []
         return unique(self._trainable_weights, *(layer.trainable_weights for layer in self.sublayers()))
 
+    @trainable_weights.setter
+    def trainable_weights(self, weights: Any) -> None:
+        """Layers of Keras's programs say in `build` which of their variables are trained."""
+        self._trainable_weights = list(weights)
+
     @property
     def non_trainable_weights(self) -> list[Any]:
         inside = self.sublayers()
@@ -260,6 +265,10 @@ class Layer(base.Layer):
             return unique(self._non_trainable_weights, *(layer.non_trainable_weights for layer in inside))
         fixed = [*self._trainable_weights, *self._non_trainable_weights]
         return unique(fixed, *(layer.weights for layer in inside))
+
+    @non_trainable_weights.setter
+    def non_trainable_weights(self, weights: Any) -> None:
+        self._non_trainable_weights = list(weights)
 
     @property
     def weights(self) -> list[Any]:

@@ -194,9 +194,15 @@ class Network(Layer):
         """Save the weights: to an HDF5 file if the name ends in ".h5", or as a checkpoint."""
         files.save_weights(self, filepath, overwrite, save_format)
 
-    def load_weights(self, filepath: Any, by_name: bool = False) -> None:
-        """Set the weights to those in a file; `by_name` takes only those of layers that have the same name there."""
-        files.load_weights(self, filepath, by_name)
+    def load_weights(
+        self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, reshape: bool = False
+    ) -> None:
+        """Set the weights to those in a file; `by_name` takes only those of layers that have the same name there.
+
+        skip_mismatch: with `by_name`, layers that do not fit stay as they are, with a warning. reshape: what has as
+        many numbers fits. Raises ValueError for weights that do not fit.
+        """
+        files.load_weights(self, filepath, by_name, skip_mismatch, reshape)
 
     def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Any = None) -> None:
         """Print a table of the layers: names, shapes, numbers of weights."""

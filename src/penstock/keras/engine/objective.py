@@ -73,7 +73,8 @@ def objective(
             continue
         fed = target is None or (unweighted is not None and target in unweighted.fed_targets)
         if target is None:
-            target = K.placeholder(ndim=len(output.shape), dtype=K.dtype(output), name=f"{name}_target")
+            # A model whose output is its loss takes any targets: programs feed it zeros.
+            target = K.placeholder(ndim=output.shape.ndims or None, dtype=K.dtype(output), name=f"{name}_target")
         weight = None
         if fed:
             made_of.fed_targets.append(target)
@@ -107,7 +108,7 @@ def _target_shape(function: Any, output: Any) -> Any:
     """The shape that targets must have, or None if any does."""
     shape = K.int_shape(output)
     name = getattr(function, "__name__", type(function).__name__)
-    if shape is None:
+    if not shape:
         return None
     if name in ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"):
         return (*shape[:-1], 1)

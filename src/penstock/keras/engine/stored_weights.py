@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -32,8 +33,13 @@ def names_in(group: Any, key: str) -> list[str]:
     raise AssertionError
 
 
-def set_weights(group: Any, model: Any, where: str, by_name: bool = False) -> None:
-    """Set all weights, or if anything does not fit none: the error, a ValueError, lists all that does not."""
+def set_weights(
+    group: Any, model: Any, where: str, by_name: bool = False, skip_mismatch: bool = False, reshape: bool = False
+) -> None:
+    """Set all weights, or if anything does not fit none: the error, a ValueError, lists all that does not.
+
+    skip_mismatch: layers that do not fit stay as they are. reshape: arrays with as many numbers fit.
+    """
     if "layer_names" not in group.attrs and "layers" in group:
         set_placed_weights(group, model, where)
         return
@@ -50,7 +56,7 @@ def set_weights(group: Any, model: Any, where: str, by_name: bool = False) -> No
         )
     else:
         pairs = list(zip(layers, saved, strict=True))
-    _assign([(layer.name, layer.weights, name, saved[name]) for layer, name in pairs], where)
+    _assign([(layer.name, layer.weights, name, saved[name]) for layer, name in pairs], where, skip_mismatch, reshape)
 
 
 def set_placed_weights(group: Any, model: Any, where: str, config: Any = None) -> None:
@@ -115,23 +121,36 @@ def _below(group: Any, path: str) -> Any:
     return group[path] if group is not None and path in group else None
 
 
-def _assign(found: list[tuple[str, list[Any], str, list[Any]]], where: str) -> None:
-    """Set weights to arrays of a file, which are read when all of them fit."""
-    wrong = []
-    pairs = []
+def _assign(
+    found: list[tuple[str, list[Any], str, list[Any]]], where: str, skip_mismatch: bool = False, reshape: bool = False
+) -> None:
+    """Set weights to arrays of a file, which are read when all of them fit, or with `skip_mismatch` those that do."""
+    wrong: list[str] = []
+    pairs: list[Any] = []
     for layer, weights, name, arrays in found:
-        if len(arrays) != len(weights):
-            wrong.append(f"layer {layer} has {len(weights)} weights, the file's {name} {len(arrays)}")
-            continue
-        for weight, array in zip(weights, arrays, strict=True):
-            shape = tuple(weight.shape.as_list())
-            if shape != array.shape:
-                wrong.append(f"{weight.name} has shape {shape}, the file's {name} {array.shape}")
-            pairs.append((weight, array))
-    if wrong:
+        problems = _problems(layer, weights, name, arrays, reshape)
+        wrong += problems
+        if not problems:
+            pairs += zip(weights, arrays, strict=True)
+    if wrong and not skip_mismatch:
         raise ValueError(f"Weights of {where} do not fit the model: " + "; ".join(wrong))
+    for problem in wrong:
+        warnings.warn(f"Skipping loading of weights from {where}: {problem}", stacklevel=2)
     arrays = arrays_in([array for _, array in pairs], where)
-    K.batch_set_value([(weight, array) for (weight, _), array in zip(pairs, arrays, strict=True)])
+    values = [np.reshape(array, weight.shape.as_list()) for (weight, _), array in zip(pairs, arrays, strict=True)]
+    K.batch_set_value([(weight, value) for (weight, _), value in zip(pairs, values, strict=True)])
+
+
+def _problems(layer: str, weights: list[Any], name: str, arrays: list[Any], reshape: bool) -> list[str]:
+    """What does not fit of a layer's weights."""
+    if len(arrays) != len(weights):
+        return [f"layer {layer} has {len(weights)} weights, the file's {name} {len(arrays)}"]
+    wrong = []
+    for weight, array in zip(weights, arrays, strict=True):
+        shape = tuple(weight.shape.as_list())
+        if shape != array.shape and not (reshape and np.prod(shape) == np.prod(array.shape)):
+            wrong.append(f"{weight.name} has shape {shape}, the file's {name} {array.shape}")
+    return wrong
 
 
 def arrays_in(stored: list[Any], where: str) -> list[np.ndarray]:
