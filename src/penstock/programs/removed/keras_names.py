@@ -24,6 +24,9 @@ _BACKEND: dict[str, Source] = {
     "tf": "penstock:",
     "_EPSILON": lambda: importlib.import_module("penstock.keras.backend").epsilon(),
     "_to_tensor": f"{_LEGACY}:to_tensor",
+    **{f"{name}_ops": f"penstock.python.ops.{name}_ops:" for name in ("control_flow", "functional", "tensor_array")},
+    "moving_averages": "penstock.python.training.moving_averages:",
+    "ops": "penstock.python.framework.ops:",
 }
 _LAYERS: dict[str, Source] = {
     name: f"{_LEGACY}:{name}" for name in ("merge", "Merge", "AtrousConvolution1D", "AtrousConvolution2D", "Highway",

@@ -1,0 +1,59 @@
+"""What tensors and optimizers of Keras had as a package of its own: `_keras_shape`, `get_updates` of three arguments.
+
+Facts from Keras 2.2 (`keras.engine.base_layer`, `keras.legacy.interfaces`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from typing import Any
+
+from penstock.client.variable import Variable
+from penstock.graph.composite import SparseTensor
+from penstock.graph.operation import Tensor
+from penstock.keras import backend as K
+from penstock.keras.optimizers.base import Optimizer
+from penstock.programs.report import REPORT
+
+
+def _shape(x: Any) -> Any:
+    """The sizes of a tensor's dims, None where they are not known; no attribute where not even their number is."""
+    found = K.int_shape(x)
+    if found is None:
+        raise AttributeError("_keras_shape")
+    return found
+
+
+def _set_shape(x: Any, shape: Any) -> None:
+    """Programs say what Keras could not find out; what contradicts the graph is left alone, as nothing checked it."""
+    if hasattr(x, "set_shape"):
+        with contextlib.suppress(ValueError):
+            x.set_shape(shape)
+
+
+def _ignored(x: Any, value: Any) -> None: ...
+
+
+def give_attributes() -> None:
+    kinds: tuple[Any, ...] = Tensor, Variable, SparseTensor
+    for kind in kinds:
+        kind._keras_shape = property(_shape, _set_shape)
+        kind._uses_learning_phase = property(lambda x: False, _ignored)
+    _take_constraints(Optimizer)
+
+
+def _take_constraints(optimizer: Any) -> None:
+    """`get_updates(params, constraints, loss)`, as until Keras 2.0: constraints belong to variables since."""
+    make = optimizer.get_updates
+
+    @functools.wraps(make)
+    def get_updates(self: Any, *args: Any, **options: Any) -> Any:
+        if len(args) + len(options) == 3:
+            REPORT.use("get_updates(params, constraints, loss)", sys._getframe(1))
+            given = dict(zip(("params", "constraints", "loss"), args, strict=False)) | options
+            return make(self, given["loss"], given["params"])
+        return make(self, *args, **options)
+
+    optimizer.get_updates = get_updates
