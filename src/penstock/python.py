@@ -68,6 +68,7 @@ _ELSEWHERE = {
         ("keras.utils.conv_utils", "keras.utils.generic_utils", "keras.utils.layer_utils", "keras.utils.np_utils"),
         "penstock.keras.utils.inner",
     ),
+    "keras.backend_config": "penstock.keras.backend",
     "keras.utils.data_utils": "penstock.keras.utils.files",
     "keras.engine.network": "penstock.keras.engine.network",
     "keras.engine.topology": "penstock.keras.engine.network penstock.keras.engine.node",

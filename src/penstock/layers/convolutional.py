@@ -26,7 +26,7 @@ class _Conv(Layer):
 
     def __init__(
         self,
-        filters: int,
+        filters: int | None,
         kernel_size: Any,
         strides: Any = 1,
         padding: str = "valid",
@@ -46,7 +46,7 @@ class _Conv(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
-        self.filters = int(filters)
+        self.filters: Any = None if filters is None else int(filters)  # layers of programs that have no filters, say so
         self.kernel_size = spatial(kernel_size, self.rank, "kernel_size")
         self.strides = spatial(strides, self.rank, "strides")
         self.dilation_rate = spatial(dilation_rate, self.rank, "dilation_rate")
@@ -60,7 +60,7 @@ class _Conv(Layer):
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
         self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
 
-    def kernel_shape(self, channels: int) -> list[int]:
+    def kernel_shape(self, channels: int) -> list[Any]:
         return [*self.kernel_size, channels, self.filters]
 
     def build(self, input_shape: Any) -> None:

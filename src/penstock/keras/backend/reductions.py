@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from penstock.export import export
+from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.keras.backend.settings import floatx
@@ -28,6 +29,7 @@ from penstock.ops.reduce import (
     reduce_sum,
 )
 from penstock.ops.scan import cumprod as cumprod_op, cumsum as cumsum_op
+from penstock.ops.sparse_matmul import sparse_tensor_dense_matmul
 from penstock.ops.unary import sqrt as sqrt_op, square as square_op
 
 _Axis = Any
@@ -37,7 +39,9 @@ _Axis = Any
 
 @export("keras.backend.dot")
 def dot(x: Any, y: Any) -> Tensor:
-    """The product over the last axis of `x` and the last but one of `y`."""
+    """The product over the last axis of `x`, which may be sparse, and the last but one of `y`."""
+    if isinstance(x, SparseTensor):
+        return sparse_tensor_dense_matmul(x, y)
     x, y = convert_to_tensor(x), convert_to_tensor(y)
     if x.shape.ndims == 2 and y.shape.ndims == 2:
         return matmul(x, y)

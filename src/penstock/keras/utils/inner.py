@@ -91,6 +91,31 @@ def convert_kernel(kernel: Any) -> np.ndarray:
     return np.copy(kernel[(slice(None, None, -1),) * (kernel.ndim - 2)])
 
 
+def convert_all_kernels_in_model(model: Any) -> None:
+    """`convert_kernel` for the kernels of all convolutions of a model."""
+    kernels = [layer.kernel for layer in model.layers if type(layer).__name__ in _CONVOLUTIONS]
+    K.batch_set_value([(kernel, convert_kernel(K.get_value(kernel))) for kernel in kernels])
+
+
+_CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
+
+
+def convert_dense_weights_data_format(dense: Any, previous_feature_map_shape: Any, target_data_format: str) -> None:
+    """Reorder the rows of a Dense layer that follows a Flatten, for images of the other layout.
+
+    previous_feature_map_shape: the sizes of the images in `target_data_format`; the rows are now in the other layout.
+    """
+    assert target_data_format in ("channels_last", "channels_first")
+    if target_data_format == "channels_first":
+        channels, height, width = previous_feature_map_shape
+        rows = np.arange(channels * height * width).reshape(height, width, channels).transpose(2, 0, 1)
+    else:
+        height, width, channels = previous_feature_map_shape
+        rows = np.arange(channels * height * width).reshape(channels, height, width).transpose(1, 2, 0)
+    kernel, bias = dense.get_weights()
+    dense.set_weights([kernel[rows.ravel()], bias])
+
+
 # --- generic_utils --------------------------------------------------------------------------------------
 
 
