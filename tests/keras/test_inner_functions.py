@@ -57,3 +57,20 @@ def test_settings_are_also_where_tensorflow_keeps_them_inside() -> None:
 
     assert backend_config.epsilon() == K.epsilon()
     assert backend_config.image_data_format() == "channels_last"
+
+
+def test_a_sparse_input_takes_matrices_of_scipy() -> None:
+    import scipy.sparse
+
+    class Product(L.Layer):
+        def call(self, inputs: Any) -> Any:
+            return K.dot(inputs[0], inputs[1])
+
+    a, x = L.Input(batch_shape=(None, None), sparse=True), L.Input((2,))
+    model = tf.keras.Model([a, x], L.Dense(1, kernel_initializer="ones")(Product()([a, x])))
+    model.compile("sgd", "mse")
+    matrix, values = np.array([[0.0, 2.0], [1.0, 0.0]]), np.array([[1.0, 2.0], [3.0, 5.0]])
+    expected = (matrix @ values).sum(1, keepdims=True)
+    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_matrix):
+        np.testing.assert_allclose(model.predict([kind(matrix), values]), expected)
+        assert model.evaluate([kind(matrix), values], expected, batch_size=2, verbose=0) == 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.gradients.gradients import gradients as gradients_op
+from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.default_session import get_default_session
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
@@ -230,6 +231,7 @@ class Function:
         with control_dependencies(self.outputs):
             updated = [assign(*update) if isinstance(update, tuple) else update for update in updates or []]
             self._updates = group(*updated) if updated else None
+        self._sparse = [i for i, each in enumerate(self.inputs) if isinstance(each, SparseTensor)]
         self._session: Any = None
         self._call: Any = None
 
@@ -237,6 +239,8 @@ class Function:
         """The values of the outputs."""
         if not isinstance(inputs, list | tuple):
             raise TypeError("`inputs` should be a list or tuple.")
+        if self._sparse:
+            inputs = [_fed_sparse(x) if i in self._sparse else x for i, x in enumerate(inputs)]
         session = get_session()
         if session is not self._session:
             fetches = [self.outputs, self._fetches, self._updates if self._updates is not None else []]
@@ -244,6 +248,14 @@ class Function:
             self._session = session
         values = self._call(*inputs, *self._fixed.values(), **self._options)[0]
         return values[0] if self._one else values
+
+
+def _fed_sparse(value: Any) -> Any:
+    """What a sparse placeholder takes: a sparse matrix of SciPy by its elements, others as they are."""
+    if not hasattr(value, "tocoo"):
+        return value
+    matrix = value.tocoo()
+    return SparseTensorValue(np.stack([matrix.row, matrix.col], 1).astype(np.int64), matrix.data, matrix.shape)
 
 
 @export("keras.backend.gradients")

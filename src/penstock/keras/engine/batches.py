@@ -256,7 +256,9 @@ def arrays_of(data: Any, names: list[str], shapes: list[Any], what: str) -> list
     return arrays
 
 
-def _column(value: Any, shape: Any) -> np.ndarray:
+def _column(value: Any, shape: Any) -> Any:
+    if hasattr(value, "tocsr"):  # a sparse matrix of SciPy, which sparse inputs take
+        return value.tocsr()
     array = np.asarray(value.values if type(value).__module__.startswith("pandas.") else value)
     return np.expand_dims(array, 1) if array.ndim == 1 and (shape is None or len(shape) != 1) else array
 
@@ -311,7 +313,7 @@ def _of_classes(target: np.ndarray, class_weight: Any) -> np.ndarray:
 
 def check_sizes(batch: Batch) -> Batch:
     """`batch`; raises ValueError if its arrays have different numbers of samples."""
-    sizes = {len(x) for x in batch.inputs}
+    sizes = {x.shape[0] for x in batch.inputs}
     if len(sizes) > 1:
         raise ValueError(
             "All input arrays (x) should have the same number of samples. Got array shapes: "

@@ -267,11 +267,11 @@ class Compiled(Network):
         ]
         inputs = arrays_of(x, [name for name, _ in fed], [K.int_shape(tensor) for _, tensor in fed], "input")
         if not targets:
-            return check_sizes(Batch(inputs, [], None, len(inputs[0]) if inputs else 0))
+            return check_sizes(Batch(inputs, [], None, inputs[0].shape[0] if inputs else 0))
         made = self._compiled_objective()
         labels = arrays_of(y, made.target_names, made.target_shapes, "target")
         weights = sample_weights_of(sample_weight, class_weight, labels, made.target_names)
-        size = len(inputs[0]) if inputs else len(labels[0]) if labels else 0
+        size = inputs[0].shape[0] if inputs else len(labels[0]) if labels else 0
         return check_sizes(Batch(inputs, labels, weights, size))
 
     def _set_inputs(self, x: Any) -> None:
