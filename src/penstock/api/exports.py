@@ -1139,6 +1139,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.applications.separable": "Xception",
     },
     "penstock.keras.backend": {
+        "penstock.graph.scopes": "name_scope",
         "penstock.keras.backend.branches": "foldl foldr in_test_phase in_train_phase map_fn print_tensor switch",
         "penstock.keras.backend.ctc": "ctc_batch_cost ctc_decode ctc_label_dense_to_sparse",
         "penstock.keras.backend.elementwise": (
@@ -1150,6 +1151,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "bias_add binary_crossentropy categorical_crossentropy conv1d conv2d conv3d dropout elu hard_sigmoid "
             "in_top_k l2_normalize pool2d relu sigmoid softmax softplus softsign sparse_categorical_crossentropy tanh"
         ),
+        "penstock.keras.backend.normalization": "batch_normalization normalize_batch_in_training",
         "penstock.keras.backend.recurrence": "rnn",
         "penstock.keras.backend.reductions": (
             "all any argmax argmin batch_dot cumprod cumsum dot gather logsumexp max mean min prod std sum transpose "
@@ -1164,8 +1166,8 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.keras.backend.state": (
             "batch_get_value batch_set_value clear_session eval=eval_ function get_session get_uid get_value gradients "
-            "learning_phase manual_variable_initialization reset_uids set_learning_phase set_session set_value "
-            "variable"
+            "learning_phase learning_phase_scope manual_variable_initialization reset_uids set_learning_phase "
+            "set_session set_value variable"
         ),
         "penstock.keras.backend.tensors": (
             "arange constant count_params dtype eye int_shape is_keras_tensor is_placeholder is_sparse "

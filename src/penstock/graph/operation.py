@@ -118,9 +118,6 @@ class Tensor(Operators):
         """The static sizes, None if not even the rank is known (TensorFlow's programs call it, too)."""
         return None if self.shape.ndims is None else self.shape.as_list()
 
-    def __len__(self) -> int:
-        raise TypeError("len is not well defined for a symbolic Tensor; use `tf.shape(x)[0]` or `x.shape[0]`.")
-
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array; run it first.")
 

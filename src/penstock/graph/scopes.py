@@ -45,7 +45,7 @@ def graph_of(inputs: Iterable[Any]) -> Graph:
     return get_default_graph()
 
 
-@export("name_scope")
+@export("name_scope", "keras.backend.name_scope")
 class name_scope(contextlib.ContextDecorator):
     """Prefix the names built inside (TF: tf.name_scope). `values` only determine the graph.
 

@@ -1,4 +1,5 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.graph.scopes import name_scope as name_scope
 from penstock.keras.backend.branches import foldl as foldl
 from penstock.keras.backend.branches import foldr as foldr
 from penstock.keras.backend.branches import in_test_phase as in_test_phase
@@ -51,6 +52,8 @@ from penstock.keras.backend.networks import softplus as softplus
 from penstock.keras.backend.networks import softsign as softsign
 from penstock.keras.backend.networks import sparse_categorical_crossentropy as sparse_categorical_crossentropy
 from penstock.keras.backend.networks import tanh as tanh
+from penstock.keras.backend.normalization import batch_normalization as batch_normalization
+from penstock.keras.backend.normalization import normalize_batch_in_training as normalize_batch_in_training
 from penstock.keras.backend.recurrence import rnn as rnn
 from penstock.keras.backend.reductions import all as all
 from penstock.keras.backend.reductions import any as any
@@ -106,6 +109,7 @@ from penstock.keras.backend.state import get_uid as get_uid
 from penstock.keras.backend.state import get_value as get_value
 from penstock.keras.backend.state import gradients as gradients
 from penstock.keras.backend.state import learning_phase as learning_phase
+from penstock.keras.backend.state import learning_phase_scope as learning_phase_scope
 from penstock.keras.backend.state import manual_variable_initialization as manual_variable_initialization
 from penstock.keras.backend.state import reset_uids as reset_uids
 from penstock.keras.backend.state import set_learning_phase as set_learning_phase
@@ -146,22 +150,23 @@ from penstock.keras.backend.volumes import separable_conv2d as separable_conv2d
 from penstock.keras.backend.volumes import spatial_3d_padding as spatial_3d_padding
 
 __all__ = [
-    "foldl", "foldr", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch", "ctc_batch_cost",
-    "ctc_decode", "ctc_label_dense_to_sparse", "abs", "clip", "cos", "equal", "exp", "greater", "greater_equal",
-    "identity", "less", "less_equal", "log", "maximum", "minimum", "not_equal", "pow", "round", "sign", "sin", "sqrt",
-    "square", "stop_gradient", "local_conv1d", "local_conv2d", "bias_add", "binary_crossentropy",
+    "name_scope", "foldl", "foldr", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch",
+    "ctc_batch_cost", "ctc_decode", "ctc_label_dense_to_sparse", "abs", "clip", "cos", "equal", "exp", "greater",
+    "greater_equal", "identity", "less", "less_equal", "log", "maximum", "minimum", "not_equal", "pow", "round", "sign",
+    "sin", "sqrt", "square", "stop_gradient", "local_conv1d", "local_conv2d", "bias_add", "binary_crossentropy",
     "categorical_crossentropy", "conv1d", "conv2d", "conv3d", "dropout", "elu", "hard_sigmoid", "in_top_k",
     "l2_normalize", "pool2d", "relu", "sigmoid", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy",
-    "tanh", "rnn", "all", "any", "argmax", "argmin", "batch_dot", "cumprod", "cumsum", "dot", "gather", "logsumexp",
-    "max", "mean", "min", "prod", "std", "sum", "transpose", "var", "backend", "cast_to_floatx", "epsilon", "floatx",
-    "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format", "batch_flatten", "cast", "concatenate",
-    "expand_dims", "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images",
-    "reverse", "shape", "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value",
-    "batch_set_value", "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients",
-    "learning_phase", "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value",
-    "variable", "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor", "is_placeholder",
-    "is_sparse", "moving_average_update", "ndim", "ones", "ones_like", "placeholder", "random_binomial",
-    "random_normal", "random_normal_variable", "random_uniform", "random_uniform_variable", "to_dense",
-    "truncated_normal", "update", "update_add", "update_sub", "zeros", "zeros_like", "conv2d_transpose",
+    "tanh", "batch_normalization", "normalize_batch_in_training", "rnn", "all", "any", "argmax", "argmin", "batch_dot",
+    "cumprod", "cumsum", "dot", "gather", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "transpose", "var",
+    "backend", "cast_to_floatx", "epsilon", "floatx", "image_data_format", "set_epsilon", "set_floatx",
+    "set_image_data_format", "batch_flatten", "cast", "concatenate", "expand_dims", "flatten", "one_hot",
+    "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images", "reverse", "shape",
+    "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value", "batch_set_value",
+    "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients", "learning_phase",
+    "learning_phase_scope", "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session",
+    "set_value", "variable", "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor",
+    "is_placeholder", "is_sparse", "moving_average_update", "ndim", "ones", "ones_like", "placeholder",
+    "random_binomial", "random_normal", "random_normal_variable", "random_uniform", "random_uniform_variable",
+    "to_dense", "truncated_normal", "update", "update_add", "update_sub", "zeros", "zeros_like", "conv2d_transpose",
     "depthwise_conv2d", "pool3d", "resize_volumes", "separable_conv2d", "spatial_3d_padding"
 ]

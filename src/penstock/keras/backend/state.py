@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -132,6 +134,22 @@ def set_learning_phase(value: int) -> None:
     _learning_phases[get_default_graph()] = int(value)
 
 
+@export("keras.backend.learning_phase_scope")
+@contextlib.contextmanager
+def learning_phase_scope(value: int) -> Iterator[None]:
+    """A block in which layers are built as for training (1) or for inference (0)."""
+    graph = get_default_graph()
+    before = _learning_phases.get(graph)
+    set_learning_phase(value)
+    try:
+        yield
+    finally:
+        if before is None:
+            del _learning_phases[graph]
+        else:
+            _learning_phases[graph] = before
+
+
 @export("keras.backend.get_uid")
 def get_uid(prefix: str = "") -> int:
     """How often this was called for `prefix` in this graph: numbers for names."""
@@ -171,7 +189,9 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
 
 @export("keras.backend.get_value")
 def get_value(x: Any) -> Any:
-    """The value of a variable or tensor, in Keras' session."""
+    """The value of a variable or tensor, in Keras' session; numbers and arrays are their own."""
+    if isinstance(x, int | float | np.generic | np.ndarray):
+        return x
     return get_session().run(x)
 
 

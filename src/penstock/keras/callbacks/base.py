@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from penstock.export import export
@@ -45,14 +46,20 @@ class Callback:
 
 
 class CallbackList:
-    """Several callbacks as one. Those that do not define what happens for each batch are not called for it."""
+    """Several callbacks as one, for `fit`, which does not call those for batches that define nothing for them, and for
+    loops of programs."""
 
-    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any], validation_data: Any = None) -> None:
-        self.callbacks = list(callbacks)
+    def __init__(self, callbacks: Any = None, queue_length: int = 10) -> None:
+        self.callbacks: list[Any] = list(callbacks or [])
+        self.model: Any = None
+        self.params: dict[str, Any] = {}
+
+    def begin(self, model: Any, params: dict[str, Any], validation_data: Any) -> None:
+        """Say what `fit` is about to do."""
         for callback in self.callbacks:
             callback.validation_data = validation_data
-            callback.set_params(params)
-            callback.set_model(model)
+        self.set_params(params)
+        self.set_model(model)
         self._batch_begin = [c.on_train_batch_begin for c in self.callbacks if _listens(c, "begin")]
         self._batch_end = [c.on_train_batch_end for c in self.callbacks if _listens(c, "end")]
 
@@ -68,6 +75,46 @@ class CallbackList:
         """Call a method of all."""
         for callback in self.callbacks:
             getattr(callback, event)(*args)
+
+    # --- for training loops of programs -----------------------------------------------------------------
+
+    def append(self, callback: Any) -> None:
+        self.callbacks.append(callback)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        self.params = params
+        self.tell("set_params", params)
+
+    def set_model(self, model: Any) -> None:
+        self.model = model
+        self.tell("set_model", model)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.tell("on_train_begin", _logs(logs))
+
+    def on_train_end(self, logs: Any = None) -> None:
+        self.tell("on_train_end", _logs(logs))
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.tell("on_epoch_begin", epoch, _logs(logs))
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.tell("on_epoch_end", epoch, _logs(logs))
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self.tell("on_train_batch_begin", batch, _logs(logs))
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.tell("on_train_batch_end", batch, _logs(logs))
+
+    on_batch_begin, on_batch_end = on_train_batch_begin, on_train_batch_end
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.callbacks)
+
+
+def _logs(logs: Any) -> Any:
+    return {} if logs is None else logs
 
 
 def _listens(callback: Any, when: str) -> bool:

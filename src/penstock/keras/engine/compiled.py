@@ -29,6 +29,7 @@ from penstock.keras.engine.input_layer import Input
 from penstock.keras.engine.network import Network
 from penstock.keras.engine.objective import Objective, objective
 from penstock.keras.nested import flat, leaves, structure_of
+from penstock.keras.optimizers.base import updates_of
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -218,8 +219,7 @@ class Compiled(Network):
 
     def _updates_of_weights(self, loss: Any, weights: list[Any]) -> list[Any]:
         if self._strategy is None:
-            made: list[Any] = self.optimizer.get_updates(loss, weights)
-            return made
+            return updates_of(self.optimizer, loss, weights)
         with self._strategy.mean_of_losses():
             return flat(self._strategy.call_for_each_replica(self.optimizer.get_updates, (loss, weights)))
 

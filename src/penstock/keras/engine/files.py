@@ -215,6 +215,8 @@ def read_model(filepath: Any, custom_objects: Any, from_config: Callable[[Any, A
 
 def _restore_optimizer(model: Any, group: Any) -> None:
     model.optimizer.make_slots(model.trainable_weights)
+    if not model.optimizer.weights:
+        model._make_train_function()  # with which optimizers of programs make them
     try:
         model.optimizer.set_weights([group[name][()] for name in names_in(group, "weight_names")])
     except ValueError as error:

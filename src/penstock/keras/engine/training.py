@@ -42,7 +42,8 @@ def fit(
         "do_validation": validation is not None,
         "metrics": with_validation,
     }
-    told = CallbackList(listeners, model, params, validation.arrays if isinstance(validation, Arrays) else None)
+    told = CallbackList(listeners)
+    told.begin(model, params, validation.arrays if isinstance(validation, Arrays) else None)
     model.history = history
     model.stop_training = False
     if verbose and source.samples is not None and not by_steps:

@@ -5,6 +5,8 @@ Where an update is one of TensorFlow's training ops, that op is the update: one 
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,12 @@ from penstock.export import export
 from penstock.gradients.gradients import gradients
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
-from penstock.graph.operation import Tensor
+from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K
 from penstock.keras.named import described, from_description
 from penstock.keras.nested import flat
+from penstock.ops.basic import group
 from penstock.ops.cast import cast
 from penstock.ops.clip import clip_by_norm, clip_by_value
 from penstock.train import optimizer as train_optimizer
@@ -29,7 +32,8 @@ from penstock.train import optimizer as train_optimizer
 
 @export("keras.optimizers.Optimizer")
 class Optimizer:
-    """Makes the nodes of a training step. Subclasses define `_slots` and `_update`.
+    """Makes the nodes of a training step. Subclasses define `_slots` and `_update`; those of programs define
+    `get_updates` and `get_config`, and make their variables themselves, `lr` and `iterations` among them.
 
     clipnorm: gradients are scaled down to this norm, each by itself. clipvalue: their elements are kept within ± this.
     """
@@ -40,7 +44,7 @@ class Optimizer:
     """Whether files begin with the number of steps."""
     _hypers: tuple[str, ...] = ("lr", "decay")
 
-    def __init__(self, lr: float, decay: float = 0.0, **kwargs: Any) -> None:
+    def __init__(self, lr: float | None = None, decay: float = 0.0, **kwargs: Any) -> None:
         lr = kwargs.pop("learning_rate", lr)
         unknown = set(kwargs) - {"clipnorm", "clipvalue", "name"}
         if unknown:
@@ -49,24 +53,30 @@ class Optimizer:
         for name, value in kwargs.items():
             if value is not None and value < 0:
                 raise ValueError(f"Expected {name} >= 0, received: {value}")
-        self._clips = kwargs
+        vars(self).update(kwargs)
+        self.weights: list[Any] = []
+        self._of: dict[str, list[Any]] = {}
+        self._slotted: list[int] = []
+        self.updates: list[Any] = []
+        if lr is None:
+            return
         self.initial_decay = decay
         with name_scope(type(self).__name__):
             self.iterations = _variable(np.int64(0), "iterations")
             self._lr = _variable(np.float32(lr), "lr")
             self.decay = _variable(np.float32(decay), "decay")
-        self.weights: list[Any] = []
-        self._of: dict[str, list[Any]] = {}
-        self.updates: list[Any] = []
 
     @property
     def lr(self) -> Any:
-        """The variable with the learning rate; assigning a number sets it."""
+        """The variable with the learning rate; assigning a number sets it, a variable or tensor takes its place."""
         return self._lr
 
     @lr.setter
     def lr(self, value: Any) -> None:
-        K.set_value(self._lr, value)
+        if isinstance(value, Variable | Tensor) or "_lr" not in vars(self):
+            self._lr = value
+        else:
+            K.set_value(self._lr, value)
 
     learning_rate = lr
 
@@ -92,12 +102,7 @@ class Optimizer:
                     f"An operation has `None` for gradient with respect to {param.name}: the loss does not depend on "
                     "it, or only through ops without a gradient (K.argmax, K.round, K.eval)."
                 )
-        found: list[Any] = [convert_to_tensor(grad) for grad in grads]
-        if self._clips.get("clipnorm"):
-            found = [clip_by_norm(grad, self._clips["clipnorm"]) for grad in found]
-        if self._clips.get("clipvalue"):
-            found = [clip_by_value(grad, -self._clips["clipvalue"], self._clips["clipvalue"]) for grad in found]
-        return found
+        return [self._clipped(convert_to_tensor(grad)) for grad in grads]
 
     def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
         """The nodes of a training step for these weights; of all replicas together, if it is called in each."""
@@ -111,14 +116,48 @@ class Optimizer:
             return merged
         return self._updates(grads, params)
 
+    def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None) -> Operation:
+        """A step of training, for graphs without Keras: gradients of a loss, or of what it returns, clipped, then
+        `apply_gradients`. var_list: the variables, or a function that returns them."""
+        params = flat(var_list() if callable(var_list) else var_list)
+        grads = gradients(loss() if callable(loss) else loss, params, grad_ys=grad_loss)
+        clipped = [None if grad is None else self._clipped(convert_to_tensor(grad)) for grad in grads]
+        return self.apply_gradients(zip(clipped, params, strict=True), name)
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], name: str | None = None) -> Operation:
+        """An operation that changes each variable by its gradient, and counts the step.
+
+        Variables whose gradient is None stay as they are. Raises ValueError if all are.
+        """
+        pairs = list(grads_and_vars)
+        found = [(convert_to_tensor(grad), param) for grad, param in pairs if grad is not None]
+        if not found:
+            names = [param.name for _, param in pairs]
+            raise ValueError(f"No gradients provided for any variable: {names}.")
+        with name_scope(name, type(self).__name__):
+            return group(*self._updates([grad for grad, _ in found], [param for _, param in found]))
+
+    def variables(self) -> list[Any]:
+        """What it keeps: the number of steps, and its slots."""
+        return [self.iterations, *(weight for weight in self.weights if weight is not self.iterations)]
+
+    def _clipped(self, grad: Tensor) -> Tensor:
+        clips = self._clips()
+        if clips.get("clipnorm"):
+            grad = clip_by_norm(grad, clips["clipnorm"])
+        if clips.get("clipvalue"):
+            grad = clip_by_value(grad, -clips["clipvalue"], clips["clipvalue"])
+        return grad
+
     def _updates(self, grads: list[Any], params: list[Any]) -> list[Any]:
         self.make_slots(params)
-        rate = self._lr.value()
+        places = [self._slotted.index(id(param)) for param in params]
+        rate = convert_to_tensor(self._lr)
         if self.initial_decay > 0:
             rate = rate * (1.0 / (1.0 + self.decay.value() * cast(self.iterations.value(), "float32")))
         t = cast(self.iterations.value() + 1, "float32")
         self.updates = []
-        for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        for i, param, grad in zip(places, params, grads, strict=True):
             slots = {name: self._of[name][i] for name in self._slots}
             updated = flat(self._update(param, grad, rate, t, slots))
             constraint = getattr(param, "constraint", None)
@@ -133,11 +172,17 @@ class Optimizer:
 
     def make_slots(self, params: list[Any]) -> None:
         """Create what is kept for each weight, once."""
-        if not self.weights:
-            with control_dependencies(None), name_scope(f"training/{type(self).__name__}"):
-                self._of = {name: [self._slot(name, p) for p in params] for name in self._slots}
-            slots = [slot for name in self._slots for slot in self._of[name]]
-            self.weights = [self.iterations, *self._own(), *slots] if self._counts_first else slots
+        if self._makes_updates():
+            return
+        new = [param for param in params if id(param) not in self._slotted]
+        with control_dependencies(None), name_scope(f"training/{type(self).__name__}"):
+            made = {name: [self._slot(name, p) for p in new] for name in self._slots}
+        slots = [slot for name in self._slots for slot in made[name]]
+        if not self._slotted:
+            self.weights = [self.iterations, *self._own()] if self._counts_first else []
+        self.weights += slots
+        self._slotted += map(id, new)
+        self._of = {name: [*self._of.get(name, ()), *made[name]] for name in self._slots}
 
     def _own(self) -> list[Any]:
         """State of the optimizer itself."""
@@ -160,8 +205,15 @@ class Optimizer:
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal optimizer."""
-        config = {name: self._value(name) for name in self._hypers}
-        return {**config, **{name: value for name, value in self._clips.items() if value is not None}}
+        own = () if self._makes_updates() else self._hypers
+        return {**{name: self._value(name) for name in own}, **self._clips()}
+
+    def _clips(self) -> dict[str, float]:
+        return {name: vars(self)[name] for name in ("clipnorm", "clipvalue") if vars(self).get(name) is not None}
+
+    def _makes_updates(self) -> bool:
+        """Whether a program's class makes its nodes itself, and what it keeps for the weights with them."""
+        return type(self).get_updates is not Optimizer.get_updates
 
     def _value(self, name: str) -> Any:
         value = getattr(self, name)
@@ -170,6 +222,17 @@ class Optimizer:
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         return cls(**config)
+
+
+def updates_of(optimizer: Any, loss: Any, params: list[Any]) -> list[Any]:
+    """`get_updates`, whose arguments a program's class may have in the order of Keras 2.0, `(params, loss)`, or of
+    Keras 1, `(params, constraints, loss)`: constraints by weight."""
+    named: dict[str, Any] = {"loss": loss, "params": params}
+    if "constraints" in inspect.signature(optimizer.get_updates).parameters:
+        found = {param: getattr(param, "constraint", None) for param in params}
+        named["constraints"] = {param: constraint for param, constraint in found.items() if constraint is not None}
+    made: list[Any] = optimizer.get_updates(**named)
+    return made
 
 
 def _variable(value: Any, name: str) -> Any:

@@ -200,13 +200,13 @@ class Nadam(Optimizer):
     def _own(self) -> list[Any]:
         return [self.m_schedule]
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def _updates(self, grads: list[Any], params: list[Any]) -> list[Any]:
         t = cast(self.iterations.value() + 1, "float32")
         self._now, self._next = (
             self.beta_1 * (1.0 - 0.5 * pow(0.96, step * self.schedule_decay)) for step in (t, t + 1.0)
         )
         self._product = self.m_schedule.value() * self._now
-        updates = super().get_updates(loss, params)
+        updates = super()._updates(grads, params)
         updates.append(self.m_schedule.assign(self._product).op)
         return updates
 
