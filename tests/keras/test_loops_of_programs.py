@@ -78,3 +78,12 @@ def test_a_number_is_its_own_value() -> None:
     assert not hasattr(K.constant([1.0]), "__len__")
     with pytest.raises(TypeError, match="len"):
         len(K.constant([1.0]))
+
+
+def test_targets_of_an_output_without_columns_are_vectors() -> None:
+    x = tf.keras.layers.Input((3,))
+    loss = tf.keras.layers.Lambda(lambda x: tf.reduce_sum(x, -1), output_shape=(1,))(tf.keras.layers.Dense(2)(x))
+    model = tf.keras.Model(x, loss)
+    model.compile("sgd", lambda y_true, y_pred: y_true + y_pred)
+    (before,) = model.predict(np.ones([1, 3]))
+    np.testing.assert_allclose(model.train_on_batch(np.ones([4, 3]), np.arange(4.0)), before + 1.5, rtol=1e-5)

@@ -113,7 +113,7 @@ def _target_shape(function: Any, output: Any) -> Any:
     if name in ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"):
         return (*shape[:-1], 1)
     ours = getattr(function, "__module__", type(function).__module__).startswith("penstock.")
-    return shape if ours else None
+    return shape if ours or len(shape) == 1 else None  # vectors stay vectors, as the placeholder of such an output is
 
 
 def _weighted(function: Any, target: Any, output: Any, weight: Any) -> Any:
