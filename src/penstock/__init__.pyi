@@ -1,6 +1,7 @@
 # Written by `python -m penstock.api.generate`.
 from penstock import app as app
 from penstock import audio as audio
+from penstock import autograph as autograph
 from penstock import bitwise as bitwise
 from penstock import cluster as cluster
 from penstock import compat as compat
@@ -668,7 +669,7 @@ from tensorboard.compat.proto.summary_pb2 import SummaryMetadata as SummaryMetad
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 __all__ = [
-    "app", "audio", "bitwise", "cluster", "compat", "config", "contrib", "data", "debugging", "distribute",
+    "app", "audio", "autograph", "bitwise", "cluster", "compat", "config", "contrib", "data", "debugging", "distribute",
     "distributions", "dtypes", "errors", "estimator", "feature_column", "flags", "gfile", "graph_util", "hub", "image",
     "initializers", "io", "keras", "layers", "linalg", "logging", "lookup", "losses", "manip", "math", "metrics",
     "nest", "nn", "placement", "profiler", "python", "python_io", "quantization", "queue", "ragged", "random",

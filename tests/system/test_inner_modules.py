@@ -467,6 +467,22 @@ from tensorflow.python.keras.utils import tf_utils
 from tensorflow.python.ops import control_flow_util, inplace_ops, weights_broadcast_ops
 from tensorflow.python.util import deprecation, lazy_loader, tf_inspect
 
+from tensorflow.python.data.ops.dataset_ops import DatasetV2
+from tensorflow.python.estimator.util import fn_args
+
+@tf.autograph.experimental.do_not_convert()
+def converted_by_nobody(x):
+    return x
+
+assert converted_by_nobody(3) == tf.autograph.experimental.do_not_convert(converted_by_nobody)(3) == 3
+assert tf.autograph.set_verbosity(0) is None and fn_args(converted_by_nobody) == ("x",)
+try:
+    tf.autograph.to_graph
+except AttributeError as error:
+    assert "TensorFlow's tf.autograph.to_graph is not in Penstock yet" in str(error) and "tf.cond" in str(error)
+else:
+    raise AssertionError
+assert isinstance(tf.data.Dataset.range(3), DatasetV2)
 assert tf2.math.reduce_sum and tfe.Variable and not version.enabled()
 lazy = lazy_loader.LazyLoader("lazy", globals(), "tensorflow.contrib.slim")
 assert "conv2d" in dir(lazy) and lazy.conv2d is tf.contrib.slim.conv2d and lazy is tf.contrib.slim

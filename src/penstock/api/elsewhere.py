@@ -15,8 +15,8 @@ _CONVOLUTIONS = "conv1d conv2d conv2d_transpose conv3d conv3d_transpose convolut
 ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise cluster compat config contrib debugging distribute distributions dtypes errors "
-            "estimator feature_column flags gfile graph_util hub image data initializers io keras layers linalg "
+            "app audio autograph bitwise cluster compat config contrib debugging distribute distributions dtypes "
+            "errors estimator feature_column flags gfile graph_util hub image data initializers io keras layers linalg "
             "logging lookup losses manip math metrics nest nn placement profiler python python_io quantization queue "
             "ragged random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig "
             "test tpu train tune user_ops version versions=version"
@@ -42,6 +42,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary SummaryMetadata",
         "tensorboard.compat.proto.tensor_pb2": "TensorProto",
     },
+    "penstock.autograph": {"penstock.autograph": "experimental"},
     "penstock.compat": {"penstock.compat": "v1 v2"},
     "penstock.config": {"penstock.config": "experimental"},
     "penstock.contrib.eager": {

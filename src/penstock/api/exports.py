@@ -3,11 +3,11 @@
 EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise cluster compat config contrib data debugging distribute distributions dtypes errors "
-            "estimator feature_column flags gfile graph_util hub image initializers io keras layers linalg logging "
-            "lookup losses manip math metrics nest nn placement profiler python python_io quantization queue ragged "
-            "random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig test tpu "
-            "train tune user_ops version versions=version"
+            "app audio autograph bitwise cluster compat config contrib data debugging distribute distributions dtypes "
+            "errors estimator feature_column flags gfile graph_util hub image initializers io keras layers linalg "
+            "logging lookup losses manip math metrics nest nn placement profiler python python_io quantization queue "
+            "ragged random raw_ops resource_loader saved_model sets signal sparse spectral strings summary sysconfig "
+            "test tpu train tune user_ops version versions=version"
         ),
         "penstock.client.accumulators": (
             "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
@@ -278,6 +278,13 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.audio": {
         "penstock.ops.audio": "decode_wav encode_wav",
+    },
+    "penstock.autograph": {
+        "penstock.autograph": "experimental",
+        "penstock.inner.autograph": "set_verbosity",
+    },
+    "penstock.autograph.experimental": {
+        "penstock.inner.autograph": "do_not_convert",
     },
     "penstock.bitwise": {
         "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from penstock.export import export
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@export("autograph.experimental.do_not_convert")
 def do_not_convert(func: F | None = None, *args: Any, **kwargs: Any) -> Any:
     """A decorator without effect: no function is rewritten."""
     return func if func is not None else lambda decorated: decorated
+
+
+@export("autograph.set_verbosity")
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """How much is said of conversions (TF: tf.autograph.set_verbosity): nothing, as there are none."""
 
 
 class _NotHere:
