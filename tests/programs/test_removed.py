@@ -231,6 +231,49 @@ CASES = {
         "print(list(np.load('rows.npz', allow_pickle=True)['rows']))\n",
         "object (2,) int64\n(2, 2)\n[[1, 2], [3]]\n",
     ),
+    "functions of rows of different lengths": (
+        "import numpy as np\n"
+        "y = np.reshape([1.0, np.array([2.0])] * 2, (4, 1))\n"
+        "print(y.dtype, y.tolist(), np.mean([1.0, np.array([2.0])]), np.shape([[1], [2, 3]]))\n"
+        "print(sorted(np.random.permutation([[1], [2, 3]])), np.concatenate([[[1], [2, 3]], [[4], [5, 6]]]).shape)\n"
+        "try: np.reshape([1, 2], (3, 1))\nexcept ValueError as error: print(error)\n",
+        "object [[1.0], [array([2.])], [1.0], [array([2.])]] [1.5] (2,)\n[[1], [2, 3]] (4,)\n"
+        "cannot reshape array of size 2 into shape (3,1)\n",
+    ),
+    "lines through points at one place": (
+        "import numpy as np\nfrom scipy import interpolate\n"
+        "x = np.array([0, 0, 0, 0.1, 0.2, 0.2, 0.5, 1, 1])\n"
+        "line = interpolate.interp1d(x, np.arange(9.0), kind='slinear')\n"
+        "print(line(1e-3), line([0, 0.2, 0.3]).round(4))\n",
+        "2.01 [2.     5.     5.3333]\n",
+    ),
+    "graphs as lists, until NetworkX 2.0": (
+        "import networkx as nx, json\nfrom networkx.readwrite import json_graph\n"
+        "print(nx.__version__)\nG = nx.Graph()\nG.add_path(range(4))\nG.add_edge(0, 3)\nG.node[2]['x'] = 1\n"
+        "print(G.nodes()[0], G.edges(), G.neighbors(0)[-1], G.degree().values(), sorted(G.nodes_iter(data=True))[2])\n"
+        "for n in G.nodes():\n    if n == 3: G.remove_node(n)\n"
+        "print(len(G), 1 in G.nodes(), [len(g) for g in nx.connected_component_subgraphs(G)])\n"
+        "A = nx.adjacency_matrix(G)\nprint((A * A).todense().tolist())\n"
+        "print((nx.to_numpy_matrix(G) * [[1], [2], [3]]).tolist())\n"
+        "data = {'directed': False, 'multigraph': False, 'graph': [], 'nodes': [{'id': 'a'}, {'id': 'b'}],"
+        " 'links': [{'source': 0, 'target': 1, 'w': 2}]}\n"
+        "print(json_graph.node_link_graph(data).edges(data=True))\n",
+        "1.11\n0 [(0, 1), (0, 3), (1, 2), (2, 3)] 3 dict_values([2, 2, 2, 2]) (2, {'x': 1})\n3 True [3]\n"
+        "[[1, 0, 1], [0, 2, 0], [1, 0, 1]]\n[[2.0], [4.0], [2.0]]\n[('a', 'b', {'w': 2})]\n",
+    ),
+    "graphs as views, since NetworkX 2.0": (
+        "import networkx as nx\nG = nx.path_graph(3)\nG.nodes[1]['x'] = 1\n"
+        "print(G.nodes()[1]['x'], dict(G.degree()), sorted(G.degree), (1, 0) in G.edges())\n"
+        "print(nx.__version__ > '2', nx.adjacency_matrix(G).dot([1, 1, 1]))\n",
+        "1 {0: 1, 1: 2, 2: 1} [(0, 1), (1, 2), (2, 1)] True\nTrue [1 2 1]\n",
+    ),
+    "packages whose modules are in several folders": (
+        "import os, sys\nos.makedirs('own/svg')\n"
+        "open('own/svg/__init__.py', 'w').write(\"__import__('pkg_resources').declare_namespace(__name__)\")\n"
+        "os.makedirs('more/svg')\nopen('more/svg/path.py', 'w').write('x = 1')\n"
+        "sys.path += ['own', 'more']\nfrom svg.path import x\nprint(x)\n",
+        "1\n",
+    ),
     "arrays of objects that are data": (
         "import numpy as np, pickle\n"
         "weights = {'conv1': [np.arange(3, dtype='>i4'), np.float64(0.5)], b'x': ({1}, 'y', None)}\n"

@@ -12,6 +12,7 @@ from penstock.programs.removed import (
     librosa,
     matplotlib,
     matplotlib_artists,
+    networkx,
     numpy,
     opencv,
     pandas,
@@ -44,6 +45,7 @@ PATCHES = [
         gym,
         keras,
         gensim,
+        networkx,
     )
 ]
 """By module: what is done to it when it has been imported."""
@@ -55,6 +57,7 @@ MODULES: dict[str, ModuleOf] = {
 """By name: modules that are no more."""
 NAMES: dict[str, Mapping[str, Source]] = {
     **{name: names for library in (standard, scipy, sklearn, opencv) for name, names in library.NAMES.items()},
+    "networkx": networkx.NAMES,
     "numpy": numpy.NAMES,
     "numpy.lib": numpy.LIB,
     "pandas": pandas.NAMES,

@@ -27,9 +27,14 @@ _GENERAL: dict[Any, type] = {
 }
 """What a type of Python meant as a kind of types."""
 
-_OF_ROWS = "append array_split concatenate delete insert ndim repeat roll shape size split take tile"
+_OF_ROWS = (
+    "append argsort array_split concatenate copy delete dstack expand_dims hstack insert max mean min ndim ravel "
+    "repeat reshape roll shape size split squeeze stack sum swapaxes take tile transpose vstack"
+)
 _OF_ROWS_RANDOM = "choice permutation"
 """Functions of lists, which become arrays of objects where rows differ in length."""
+_OF_ARRAYS = "concatenate dstack hstack stack vstack"
+"""Those of them whose lists hold such lists."""
 
 
 def recfromcsv(fname: Any, **options: Any) -> Any:
@@ -106,7 +111,7 @@ def _of_rows(function: Callable[..., Any], label: str) -> Callable[..., Any]:
             if "inhomogeneous" not in str(error) or not is_of_program(sys._getframe(1).f_code.co_filename):
                 raise
             REPORT.use(f"{label} of rows of different lengths", sys._getframe(1))
-            if label == "np.concatenate":
+            if function.__name__ in _OF_ARRAYS.split():
                 return function([_rows(each) for each in args[0]], *args[1:], **options)
             return function(*map(_rows, args), **options)
 

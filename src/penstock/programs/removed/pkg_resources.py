@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
+import pkgutil
+import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,8 +66,14 @@ def resource_string(package_or_requirement: str, resource_name: str) -> bytes:
     return Path(resource_filename(package_or_requirement, resource_name)).read_bytes()
 
 
+def declare_namespace(packageName: str) -> None:
+    """The package's modules may be in other folders of sys.path as well."""
+    module = sys.modules[packageName]
+    module.__path__ = pkgutil.extend_path(module.__path__, packageName)
+
+
 _NAMES = (
-    "DistributionNotFound get_distribution iter_entry_points parse_version resource_exists resource_filename "
-    "resource_isdir resource_listdir resource_stream resource_string"
+    "DistributionNotFound declare_namespace get_distribution iter_entry_points parse_version resource_exists "
+    "resource_filename resource_isdir resource_listdir resource_stream resource_string"
 )
 MODULES = {"pkg_resources": ModuleOf(None, {name: f"{__name__}:{name}" for name in _NAMES.split()})}

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.programs.places import is_of_program
 from penstock.programs.removed.giving import Lost, ModuleOf, Source, give
+from penstock.programs.report import REPORT
 
 _RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
 
@@ -149,7 +150,31 @@ def patch_scipy(scipy: Any) -> None:
     give(scipy, {name: f"numpy:{name}" for name in np.__all__ if name not in scipy.__all__ and name != "test"})
 
 
-PATCHES: dict[str, Callable[[Any], None]] = {"scipy": patch_scipy, **{name: _patch(name) for name in NAMES}}
+def patch_interpolate(interpolate: Any) -> None:
+    """Of points several of which are at one place, `interp1d(kind="slinear")` was a line with steps (SciPy 1.7)."""
+    import numpy as np
+
+    module = interpolate._interpolate
+    make = module.make_interp_spline
+
+    @functools.wraps(make)
+    def making(x: Any, y: Any, k: int = 3, *args: Any, **options: Any) -> Any:
+        try:
+            return make(x, y, k, *args, **options)
+        except ValueError as error:
+            if k != 1 or "duplicates" not in str(error):
+                raise
+            REPORT.use("interp1d of points at one place", sys._getframe(2))
+            return interpolate.BSpline.construct_fast(np.r_[x[0], x, x[-1]], np.ascontiguousarray(y), k)
+
+    module.make_interp_spline = making
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {
+    "scipy": patch_scipy,
+    "scipy.interpolate": patch_interpolate,
+    **{name: _patch(name) for name in NAMES},
+}
 
 
 def _patch_stats(stats: Any) -> None:
