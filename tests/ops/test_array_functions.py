@@ -255,6 +255,9 @@ def test_a_boolean_mask_as_index_selects_elements() -> None:
     assert run(x[mask], {x: X, mask: [False, True]}).tolist() == [[3, 4, 5]]
     assert run(tf.boolean_mask(X, [True, False, True], axis=1)).tolist() == [[0, 2], [3, 5]]
     assert run(tf.boolean_mask(X, X > 2)).tolist() == [3, 4, 5]
+    weights = tf.sequence_mask([1, 3], 3, dtype=tf.float32)
+    assert run(tf.boolean_mask(X, weights)).tolist() == [0, 3, 4, 5]
+    assert run(tf.boolean_mask(X, [0, 2])).tolist() == [[3, 4, 5]]
     flat = tf.boolean_mask(any_rank(), tf.placeholder(tf.bool, [None, None]))
     assert flat.shape.ndims is None
     with pytest.raises(ValueError, match="mask cannot be scalar"):

@@ -23,7 +23,7 @@ from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import TORCH_TYPES, invalid, signed_inside
 from penstock.ops.stacking import stack
 from penstock.runtime.kernels import KernelContext
-from penstock.tensor.dtypes import bool as bool_dtype, int32
+from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, shape_of
 
 # --- Gather, GatherV2 -----------------------------------------------------------------------------------
@@ -312,12 +312,12 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     """The elements of `tensor` where `mask` is true, like NumPy's `tensor[mask]` (TF: tf.boolean_mask).
 
-    tensor [..., m1…mk, ...], mask [m1…mk] bool, from `axis` on -> [..., count, ...]. Raises ValueError if the rank of
+    tensor [..., m1…mk, ...], mask [m1…mk] bool (or numbers, of which 0 is false), from `axis` on -> [..., count, ...]. Raises ValueError if the rank of
     the mask is 0 or unknown, or if shapes disagree.
     """
     with name_scope(name, "boolean_mask", [tensor, mask]):
         x = convert_to_tensor(tensor, name="tensor")
-        mask = convert_to_tensor(mask, bool_dtype, name="mask")
+        mask = convert_to_tensor(mask, name="mask")
         given: Any = constant_value(axis) if isinstance(axis, Tensor) else axis
         at = 0 if axis is None else int(given)
         rank = mask.shape.ndims
