@@ -312,8 +312,8 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     """The elements of `tensor` where `mask` is true, like NumPy's `tensor[mask]` (TF: tf.boolean_mask).
 
-    tensor [..., m1…mk, ...], mask [m1…mk] bool (or numbers, of which 0 is false), from `axis` on -> [..., count, ...]. Raises ValueError if the rank of
-    the mask is 0 or unknown, or if shapes disagree.
+    tensor [..., m1…mk, ...], mask [m1…mk] bool (or numbers, of which 0 is false), from `axis` on -> [..., count, ...].
+    Raises ValueError if the rank of the mask is 0 or unknown, or if shapes disagree.
     """
     with name_scope(name, "boolean_mask", [tensor, mask]):
         x = convert_to_tensor(tensor, name="tensor")
