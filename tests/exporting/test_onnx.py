@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import penstock as tf
 from penstock import errors
@@ -227,6 +228,28 @@ def test_loops_conditionals_and_both_in_each_other() -> None:
         )  # fmt: skip
 
     exported(build, (2, 3))
+
+
+def test_what_is_for_training_only_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    def network(x: Any, training: Any) -> Any:
+        hidden = tf.layers.dropout(tf.layers.dense(x, 6, tf.nn.relu), 0.5, training=training)
+        return tf.layers.dense(tf.layers.batch_normalization(hidden, training=training), 3)
+
+    def by_default(x: Any) -> Any:
+        return network(x, tf.placeholder_with_default(False, []))
+
+    assert "If" not in ops(exported(by_default, (2, 4)))
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, training = tf.placeholder(tf.float32, [None, 4], "x"), tf.placeholder(tf.bool, [], "training")
+        y = network(x, training)
+        session.run(tf.global_variables_initializer())
+        model, module = tf.to_onnx(y, x, session), tf.to_torch(y, x, session)
+        value = np.ones([2, 4], np.float32)
+        wanted = session.run(y, {x: value, training: False})
+    assert "training is not among the feeds: it is False" in caplog.text
+    runs = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(runs.run(None, {"x": value})[0], wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(module(torch.from_numpy(value)).detach().numpy(), wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_recurrent_networks_that_are_loops() -> None:

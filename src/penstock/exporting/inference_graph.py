@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,13 +15,31 @@ from penstock.graph.operation import Tensor
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.passes.common_subexpressions import merge_common_subexpressions
+from penstock.passes.fold_branches import fold_branches
 from penstock.passes.fold_constants import fold_constants
 from penstock.passes.infer_shapes import infer_shapes
 from penstock.passes.inline_functions import inline_functions
 from penstock.passes.prune import prune
 from penstock.passes.split_identities import split_identities
 from penstock.passes.unused_stacks import drop_unused_stacks
+from penstock.tensor.dtypes import bool as boolean
 from penstock.tensor.shapes import TensorShape
+
+_LOG = logging.getLogger("penstock")
+
+
+def choose_inference(graph: StepGraph) -> StepGraph:
+    """`graph` with what programs feed to tell training from inference as constants: placeholders of a bool that is not
+    fed are False, and those with a default have it."""
+    instead: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node.op.name == "PlaceholderWithDefault":
+            instead[node] = replace(node, op=get_op("Identity"), attrs={"T": node.dtypes[0]})
+        elif node.op.name in ("Placeholder", "PlaceholderV2") and node.dtypes[0] == boolean:
+            _LOG.warning("%s is not among the feeds: it is False in what is exported", node.name)
+            attrs = {"value": np.array(False), "dtype": boolean}
+            instead[node] = replace(node, op=get_op("Const"), attrs=attrs, shapes=(TensorShape([]),))
+    return rewritten(graph, instead)
 
 
 def settle_reshapes(graph: StepGraph) -> StepGraph:
@@ -43,9 +62,18 @@ def settle_reshapes(graph: StepGraph) -> StepGraph:
     return remove_unused(rewritten(graph, instead, nodes=nodes)) if instead else graph
 
 
+def fold(graph: StepGraph) -> StepGraph:
+    """Computes what depends on constants; a branch that is taken may have the predicate of another."""
+    while True:
+        known = fold_constants(graph)
+        graph = fold_branches(known)
+        if graph is known:
+            return graph
+
+
 _PASSES = (
     infer_shapes,
-    fold_constants,
+    fold,
     settle_reshapes,
     drop_unused_stacks,
     merge_common_subexpressions,
@@ -57,7 +85,7 @@ def pruned_graph(
     feeds: Sequence[Tensor], fetches: Sequence[Tensor], shapes: Sequence[tuple[int | None, ...]] = ()
 ) -> StepGraph:
     """What `fetches` need, with functions inlined. shapes: as for `prune`."""
-    return inline_functions(prune(list(feeds), list(fetches), [], shapes), all_calls=True)
+    return choose_inference(inline_functions(prune(list(feeds), list(fetches), [], shapes), all_calls=True))
 
 
 def simplified(graph: StepGraph) -> StepGraph:
