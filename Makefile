@@ -68,6 +68,7 @@ bench: $(READY)
 conformance: $(READY)
 	$(BIN)/python -m conformance.run $(ARGS)
 	$(BIN)/python -m conformance.checkpoints
+	$(BIN)/python -m conformance.object_checkpoints
 	$(BIN)/python -m conformance.meta_graphs
 	$(BIN)/python -m conformance.models
 

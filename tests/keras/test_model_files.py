@@ -252,3 +252,72 @@ def test_a_description_whose_type_hdf5_does_not_know_is_told_by_its_files_name(t
     path.write_bytes(data)
     with pytest.raises(ValueError, match=r"model\.h5 is damaged, or describes no model: RuntimeError: .*version"):
         tf.keras.models.load_model(str(path))
+
+
+class TwoLayers(tf.keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = [L.Dense(3), L.Dense(1)]
+
+    def call(self, x: Any) -> Any:
+        return self.parts[1](self.parts[0](x))
+
+
+def test_checkpoints_of_weights_have_the_keys_of_tensorflow(tmp_path: Path) -> None:
+    model = tf.keras.Sequential([L.Dense(3), L.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(np.ones([2, 2]), np.ones([2, 1]), verbose=0)
+    model.save_weights(str(tmp_path / "late"))
+    keys = {name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for name, _ in tf.train.list_variables(tmp_path / "late")}
+    assert keys == {"_CHECKPOINTABLE_OBJECT_GRAPH"} | {
+        *("layer-0/kernel", "layer-0/bias", "layer-1/kernel", "layer-1/bias"),
+        *("optimizer/iter", "optimizer/decay", "optimizer/learning_rate", "optimizer/momentum"),
+    }  # as TensorFlow 1.15 has them
+    assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "late")
+
+
+def test_weights_of_a_model_with_its_own_call_are_found_by_its_attributes(tmp_path: Path) -> None:
+    x = np.ones([1, 2], np.float32)
+    model, other = TwoLayers(), TwoLayers()
+    expected = model.predict(x)
+    model.save_weights(str(tmp_path / "own"))
+    before = other.predict(x)
+    other.load_weights(str(tmp_path / "own")).assert_consumed()
+    assert not np.array_equal(before, expected)
+    np.testing.assert_array_equal(other.predict(x), expected)
+
+
+def test_weights_and_slots_that_are_made_after_loading_have_the_values_of_the_checkpoint(tmp_path: Path) -> None:
+    x, y = np.ones([2, 2], np.float32), np.ones([2, 1], np.float32)
+
+    def compiled() -> Any:
+        model = tf.keras.Sequential([L.Dense(3), L.Dense(1)])
+        model.compile(tf.keras.optimizers.Adam(0.1), "mse")
+        return model
+
+    model, other = compiled(), compiled()
+    model.fit(x, y, epochs=3, verbose=0)
+    model.save_weights(str(tmp_path / "trained"))
+    other.load_weights(str(tmp_path / "trained"))
+    for each in (model, other):
+        each.fit(x, y, epochs=2, verbose=0)
+    for expected, found in zip(model.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_loaded_model_of_another_graph_does_not_disturb_new_ones(tmp_path: Path) -> None:
+    x = np.ones([1, 2], np.float32)
+    model = TwoLayers()
+    model.predict(x)
+    model.save_weights(str(tmp_path / "own"))
+    model.load_weights(str(tmp_path / "own"))
+    with tf.Graph().as_default(), tf.Session():
+        assert TwoLayers().predict(x).shape == (1, 1)
+
+
+def test_a_checkpoint_of_another_object_is_refused(tmp_path: Path) -> None:
+    model = TwoLayers()
+    model.predict(np.ones([1, 2], np.float32))
+    path = tf.train.Checkpoint(model=model).save(str(tmp_path / "wrapped"), tf.keras.backend.get_session())
+    with pytest.raises(AssertionError, match="Nothing except the root object"):
+        model.load_weights(path)

@@ -310,6 +310,13 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.client.physical_devices": "get_memory_growth list_physical_devices set_memory_growth",
         "penstock.devices.determinism": "enable_op_determinism",
     },
+    "penstock.contrib.checkpoint": {
+        "penstock.client.trackable": (
+            "Checkpointable=AutoTrackable CheckpointableBase=Trackable List Mapping NoDependency"
+        ),
+        "penstock.train.checkpoint_manager": "CheckpointManager",
+        "penstock.train.object_graph": "list_objects object_metadata",
+    },
     "penstock.contrib.cluster_resolver": {
         "penstock.estimator.on_tpus": "TPUClusterResolver",
     },
@@ -416,6 +423,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.client.traced_calls": "defun",
         "penstock.ops.py_func": "py_func=py_function",
         "penstock.tensor.specs": "TensorSpec",
+        "penstock.train.object_checkpoint": "Checkpoint",
         "penstock.train.saver": "Saver",
     },
     "penstock.contrib.estimator": {
@@ -1754,6 +1762,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.adadelta": "AdadeltaOptimizer",
         "penstock.train.adagrad": "AdagradDAOptimizer AdagradOptimizer ProximalAdagradOptimizer",
         "penstock.train.adam": "AdamOptimizer",
+        "penstock.train.checkpoint_manager": "CheckpointManager",
         "penstock.train.checkpoint_utils": (
             "NewCheckpointReader checkpoints_iterator init_from_checkpoint list_variables load_checkpoint "
             "load_variable"
@@ -1777,6 +1786,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.meta_graph": "export_meta_graph write_graph",
         "penstock.train.momentum": "MomentumOptimizer",
         "penstock.train.moving_averages": "ExponentialMovingAverage assign_moving_average weighted_moving_average",
+        "penstock.train.object_checkpoint": "Checkpoint",
         "penstock.train.optimizer": "Optimizer",
         "penstock.train.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
         "penstock.train.rmsprop": "RMSPropOptimizer",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.client.trackable import NoDependency, Trackable
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.graph.scopes import name_scope
@@ -17,7 +18,7 @@ _NAME = re.compile(r"[a-zA-Z_]\w*", re.ASCII)
 
 
 @export("Module")
-class Module:
+class Module(Trackable):
     """Holds variables and other modules as attributes, or in lists, tuples and dicts that are attributes.
 
     name: a name of Python's; without one, the class's (`MyModule` is `my_module`). Raises ValueError for another.
@@ -75,8 +76,8 @@ class Module:
         return found if with_path else (leaf for _, leaf in found)
 
     def _no_dependency(self, value: Any) -> Any:
-        """`value`: attributes are not tracked for checkpoints here."""
-        return value
+        """`value`, for an attribute that is left out of checkpoints."""
+        return NoDependency(value)
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from penstock.client.trackable import Trackable
 from penstock.graph.default_session import get_default_session
 
 
-class WithWeights:
+class WithWeights(Trackable):
     """Methods of what has variables, in a list `weights`, with values in the default session."""
 
     @property

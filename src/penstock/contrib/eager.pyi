@@ -8,9 +8,10 @@ from penstock.client.template import make_template as make_template
 from penstock.client.traced_calls import defun as defun
 from penstock.ops.py_func import py_function as py_func
 from penstock.tensor.specs import TensorSpec as TensorSpec
+from penstock.train.object_checkpoint import Checkpoint as Checkpoint
 from penstock.train.saver import Saver as Saver
 
 __all__ = [
     "enable_eager_execution", "executing_eagerly", "in_eager_mode", "custom_gradient", "Variable", "make_template",
-    "defun", "py_func", "TensorSpec", "Saver"
+    "defun", "py_func", "TensorSpec", "Checkpoint", "Saver"
 ]

@@ -36,6 +36,11 @@ class Layer(WithWeights):
     _built_when_it_can_be = False
     """Whether `build` may leave the layer as it was, as that of a Sequential without layers."""
 
+    _untracked = frozenset(
+        {"_arguments", "_given_scope", "_trainable_weights", "_non_trainable_weights", "_losses", "_updates"}
+        | {"_initial_weights", "_inbound_nodes", "_outbound_nodes"}
+    )
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A library's own `build`, called by a program or by another layer, is not called again, as in TensorFlow,
         where each says so itself; a program's says so by calling its superclass's."""
@@ -106,6 +111,7 @@ class Layer(WithWeights):
                 **kwargs,
             )
         self._losses += get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)[known:]  # of a new variable
+        self._track_trackable(variable, name, overwrite=True)
         parts = variable if isinstance(variable, PartitionedVariable) else [variable]
         (self._trainable_weights if trainable else self._non_trainable_weights).extend(parts)
         return variable

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock import logging
 from penstock.client.default_names import snake_case
+from penstock.client.trackable import TrackableReference
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
 from penstock.client.variable_store import AUTO_REUSE
 from penstock.client.weights import WithWeights
@@ -56,6 +57,7 @@ class RNNCell(WithWeights):
     the cell, or its own `__call__(inputs, state, scope=None)`, which then manages its variables itself.
     """
 
+    _untracked = frozenset({"_variables", "_elsewhere", "_unused"})
     # Subclasses need not call __init__.
     _name: str | None = None
     _reuse: Any = None
@@ -173,6 +175,16 @@ class RNNCell(WithWeights):
         return get_variable(name, shape, dtype, initializer, regularizer, trainable, **kwargs)
 
     add_weight = add_variable
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Its variables by their names in the cell's scope, and cells that are attributes."""
+        parts = super()._checkpoint_dependencies
+        inner = {id(v) for part in parts for v in getattr(part.ref, "variables", ())}
+        inner |= {id(part.ref) for part in parts}
+        scope = "" if self._scope is None else f"{self._scope.name}/"
+        own = [v for v in self.variables if id(v) not in inner]
+        return [TrackableReference(v.op.name.removeprefix(scope), v) for v in own] + parts
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RNNCell:
         """A copy of the cell: inner cells are copied, parts of the graph are shared."""

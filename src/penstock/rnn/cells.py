@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from penstock.api.named import named
+from penstock.client.trackable import TrackableReference
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
 from penstock.export import export
 from penstock.graph.operation import Tensor
@@ -290,6 +291,10 @@ class MultiRNNCell(RNNCell):
         if not state_is_tuple and any(is_sequence(cell.state_size) for cell in cells):
             sizes = [cell.state_size for cell in cells]
             raise ValueError(f"Some cells return tuples of states, but the flag state_is_tuple is not set: {sizes}")
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        return [TrackableReference(f"cell-{i}", cell) for i, cell in enumerate(self._cells)]
 
     @property
     def state_size(self) -> Any:

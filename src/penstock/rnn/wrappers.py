@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.client.trackable import TrackableReference
 from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -31,6 +32,10 @@ class CellWrapper(RNNCell):
         super().__init__()
         like_cell(cell)
         self._cell = cell
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        return [TrackableReference("cell", self._cell)]
 
     @property
     def wrapped_cell(self) -> Any:

@@ -27,6 +27,7 @@ from penstock.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from penstock.train.adagrad import AdagradOptimizer as AdagradOptimizer
 from penstock.train.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from penstock.train.adam import AdamOptimizer as AdamOptimizer
+from penstock.train.checkpoint_manager import CheckpointManager as CheckpointManager
 from penstock.train.checkpoint_utils import NewCheckpointReader as NewCheckpointReader
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
 from penstock.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
@@ -65,6 +66,7 @@ from penstock.train.momentum import MomentumOptimizer as MomentumOptimizer
 from penstock.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from penstock.train.moving_averages import assign_moving_average as assign_moving_average
 from penstock.train.moving_averages import weighted_moving_average as weighted_moving_average
+from penstock.train.object_checkpoint import Checkpoint as Checkpoint
 from penstock.train.optimizer import Optimizer as Optimizer
 from penstock.train.queue_runner import QueueRunner as QueueRunner
 from penstock.train.queue_runner import add_queue_runner as add_queue_runner
@@ -124,15 +126,15 @@ __all__ = [
     "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "Server", "ClusterSpec", "ServerDef",
     "SummaryWriter", "summary_iterator", "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features",
     "FloatList", "Int64List", "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer",
-    "AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader",
-    "checkpoints_iterator", "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable", "Coordinator",
-    "LooperThread", "replica_device_setter", "FtrlOptimizer", "assert_global_step", "create_global_step",
-    "get_global_step", "get_or_create_global_step", "global_step", "GradientDescentOptimizer",
+    "AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer", "AdamOptimizer", "CheckpointManager",
+    "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint", "list_variables", "load_checkpoint",
+    "load_variable", "Coordinator", "LooperThread", "replica_device_setter", "FtrlOptimizer", "assert_global_step",
+    "create_global_step", "get_global_step", "get_or_create_global_step", "global_step", "GradientDescentOptimizer",
     "ProximalGradientDescentOptimizer", "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
     "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join", "input_producer", "limit_epochs",
     "match_filenames_once", "range_input_producer", "slice_input_producer", "string_input_producer",
     "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer", "ExponentialMovingAverage",
-    "assign_moving_average", "weighted_moving_average", "Optimizer", "QueueRunner", "add_queue_runner",
+    "assign_moving_average", "weighted_moving_average", "Checkpoint", "Optimizer", "QueueRunner", "add_queue_runner",
     "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay",
     "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay",
     "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SessionRunArgs", "SessionRunContext",

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.client.trackable import Trackable, TrackableReference
 from penstock.client.variable import Variable
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
@@ -32,7 +33,7 @@ from penstock.train.optimizer import GradAndVar, Optimizer
 # --- the number -----------------------------------------------------------------------------------------
 
 
-class LossScale(ABC):
+class LossScale(Trackable, ABC):
     """The factor for losses: calling it returns a float32 scalar. TF: tf.train.experimental.LossScale."""
 
     def __init__(self) -> None:
@@ -63,6 +64,12 @@ class LossScale(ABC):
         weight = Variable(initial_value, trainable=False, name=name, dtype=dtype, use_resource=True)
         self._weights[key] = weight
         return weight
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Its variables in the current graph."""
+        own = [(name, weight) for (name, graph), weight in self._weights.items() if graph is get_default_graph()]
+        return [TrackableReference(name, weight) for name, weight in sorted(own, key=lambda pair: pair[0])]
 
 
 class FixedLossScale(LossScale):
@@ -175,9 +182,11 @@ def all_finite(grads: Iterable[Any]) -> Tensor:
 class ScalingOptimizer(Optimizer):
     """Computes gradients of a scaled loss for another optimizer, which applies them if they are finite."""
 
+    _has_own_slots = False
+
     def __init__(self, opt: Optimizer) -> None:
         super().__init__(opt._use_locking, opt.get_name())
-        self._optimizer = opt
+        self._optimizer = self._track_trackable(opt, "base_optimizer")
 
     def _scale(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no _scale")
@@ -237,7 +246,7 @@ class MixedPrecisionLossScaleOptimizer(ScalingOptimizer):
         scale = get(loss_scale)
         if scale is None:
             raise ValueError("loss_scale cannot be None")
-        self._loss_scale = scale
+        self._loss_scale = self._track_trackable(scale, "loss_scale")
 
     def _scale(self) -> Tensor:
         return self._loss_scale()

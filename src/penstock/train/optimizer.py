@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.client.replicas import here, scaled_by_replicas
 from penstock.client.resource_variable import ResourceVariable
+from penstock.client.trackable import Trackable, TrackableReference
 from penstock.client.variable import Variable
 from penstock.client.variables import trainable_variables
 from penstock.export import export
@@ -48,7 +49,7 @@ class Updates:
 
 
 @export("train.Optimizer")
-class Optimizer(Updates):
+class Optimizer(Updates, Trackable):
     """Base class of optimizers.
 
     A subclass defines `_create_slots` (the variables that it needs for each trained one), `_prepare` (tensors of the
@@ -56,6 +57,8 @@ class Optimizer(Updates):
     `_resource_apply_dense` and `_resource_apply_sparse`; and `_finish` for work that follows all updates.
     """
 
+    _has_own_slots = True
+    """Whether checkpoints of objects ask it for slots, not another optimizer that it passes the question to."""
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
@@ -279,6 +282,13 @@ class Optimizer(Updates):
 
     def _non_slot_variables(self) -> list[Any]:
         return list(self._non_slot_dict.values())
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The variables of the whole optimizer in the current graph; slots are saved beside their variables."""
+        own = {key[0]: variable for key, variable in self._non_slot_dict.items() if key[1] is get_default_graph()}
+        tracked = {**vars(self).get("_tracked", {}), **dict(sorted(own.items()))}
+        return [TrackableReference(name, ref) for name, ref in tracked.items()]
 
     # --- what subclasses may replace --------------------------------------------------------------------
 

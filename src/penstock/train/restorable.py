@@ -19,6 +19,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.ops.checkpoint import parse_slice
 from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
+from penstock.train.object_graph import GRAPH_KEY, graph_in
 from penstock.train.old_cell_names import old_cell_names
 
 _READERS: dict[str, tuple[str, str | None]] = {
@@ -45,21 +46,25 @@ class _Wanted:
 def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> dict[Tensor, Any]:
     """Check that the checkpoint has what the Restore nodes under `restore_op_name` read; returns what to feed them.
 
-    That is nothing, unless recurrent cells have in the checkpoint the names that they had before TensorFlow 1.2. A step
-    that fails in the middle would leave some variables restored and others not. All problems are listed. Raises
-    NotFoundError if tensors are missing, otherwise InvalidArgumentError for different dtypes or shapes.
+    That is nothing, unless recurrent cells have in the checkpoint the names that they had before TensorFlow 1.2, or it
+    is one of objects, with other keys. A step that fails in the middle would leave some variables restored and others
+    not. All problems are listed. Raises NotFoundError if tensors are missing, otherwise InvalidArgumentError for
+    different dtypes or shapes.
     """
     wanted = _wanted(graph, restore_op_name)
     with CheckpointReader(prefix) as reader:
         entries = reader.entries
     older = _older(wanted, entries)
-    if older:
+    by_objects = {} if older else _of_objects(wanted, entries, prefix)
+    if by_objects:
+        logging.warning("%s is a checkpoint of objects: its variables are found by the names that they had.", prefix)
+        feeds, wanted = _renamed_all(wanted, by_objects)
+    elif older:
         today, before = next(iter(older.items()))
         logging.warning(
             "%s has names from before TensorFlow 1.2, such as %s for %s: save it anew.", prefix, before, today
         )
-        feeds = {want.names: _renamed(want.names, older) for want in wanted if want.tensor in older}
-        wanted = [replace(want, tensor=older.get(want.tensor, want.tensor)) for want in wanted]
+        feeds, wanted = _renamed_all(wanted, older)
     else:
         feeds = {}
     missing = sorted({want.tensor for want in wanted if want.tensor not in entries})
@@ -90,6 +95,23 @@ def _older(wanted: Sequence[_Wanted], entries: Mapping[str, Entry]) -> dict[str,
         for name in old_cell_names(want.tensor)
         if name in entries and not _problem(want, entries[name])
     }
+
+
+def _of_objects(wanted: Sequence[_Wanted], entries: Mapping[str, Entry], prefix: str) -> dict[str, str]:
+    """The keys of missing tensors in a checkpoint of objects, which has the names of variables beside them."""
+    missing = {want.tensor for want in wanted if want.tensor not in entries}
+    if not missing or GRAPH_KEY not in entries:
+        return {}
+    with CheckpointReader(prefix) as reader:
+        nodes = graph_in(reader).nodes
+    names = {each.full_name: each.checkpoint_key for node in nodes for each in node.attributes}
+    return {name: names[name] for name in missing if name in names and names[name] in entries}
+
+
+def _renamed_all(wanted: Sequence[_Wanted], names: Mapping[str, str]) -> tuple[dict[Tensor, Any], list[_Wanted]]:
+    """What to feed, and what is wanted, with other names for tensors."""
+    feeds = {want.names: _renamed(want.names, names) for want in wanted if want.tensor in names}
+    return feeds, [replace(want, tensor=names.get(want.tensor, want.tensor)) for want in wanted]
 
 
 def _renamed(names: Tensor, older: Mapping[str, str]) -> Any:

@@ -43,6 +43,16 @@ def build_saver_nodes(
     )
 
 
+def save_nodes(path: Tensor, specs: list[SaveSpec]) -> Tensor:
+    """A Save node alone; returns the path, after it is done."""
+    return _after(_save(path, specs), path)
+
+
+def restore_nodes(path: Tensor, saveables: list[Any]) -> Operation:
+    """A Restore node and assignments alone."""
+    return _restore(path, saveables, [_specs(saveable) for saveable in saveables], False, False)
+
+
 def _save(path: Tensor, specs: list[SaveSpec]) -> Operation:
     names, slices = [spec.name for spec in specs], [spec.slice_spec for spec in specs]
     saved: Operation = SAVE_V2(path, *_keys("SaveV2", names, slices), [spec.tensor for spec in specs])

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from threading import Lock
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -35,6 +35,10 @@ _initializing = Lock()
 
 _tables: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 """For each session, how many initialisers of tables its graph had when they were last run."""
+
+after_new: WeakSet[Any] = WeakSet()
+"""Models whose `restore_new(session)` is called when variables have got their first values: a checkpoint that was
+loaded before they were made may have others for them."""
 
 _learning_phases: WeakKeyDictionary[Graph, Any] = WeakKeyDictionary()
 _uids: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
@@ -92,6 +96,8 @@ def _initialize_variables(session: Any) -> None:
     if count != len(variables):
         with _initializing:
             _initialize_new(session, list(variables))
+        for model in list(after_new):
+            model.restore_new(session)
 
 
 def _initialize_new(session: Any, variables: list[Any]) -> None:

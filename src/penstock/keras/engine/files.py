@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from penstock.checkpoint.state import update_checkpoint_state
 from penstock.export import export
 from penstock.keras import backend as K
+from penstock.keras.backend.state import after_new
 from penstock.keras.engine.archives import is_archive, weights_in, write_archive
 from penstock.keras.engine.later_optimizers import as_later
 from penstock.keras.engine.reading import compile_as_saved, h5py, malformed, opened
@@ -26,6 +28,7 @@ from penstock.keras.engine.versions import check_meaning, check_nested, of_later
 from penstock.keras.named import described
 from penstock.tensor.shapes import TensorShape
 from penstock.train.checkpoint_utils import checkpoint_exists
+from penstock.train.object_restore import NameBasedSaverStatus
 from penstock.train.saver import Saver
 
 VERSION = "2.1.6-tf"
@@ -96,9 +99,9 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
                 _write_weights(file, model)
     elif form in ("tf", "tensorflow"):
         if _may_write(f"{filepath}.index", overwrite):
-            Path(filepath).parent.mkdir(parents=True, exist_ok=True)
-            saver = Saver(_checkpoint_keys(model), max_to_keep=None)
-            saver.save(K.get_session(), os.fspath(filepath), write_meta_graph=False)
+            prefix = os.fspath(filepath)
+            model.object_saver.write(prefix, K.get_session())
+            update_checkpoint_state(os.path.dirname(prefix), prefix, [prefix], save_relative_paths=True)
     else:
         raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
 
@@ -227,22 +230,36 @@ def _restore_optimizer(model: Any, group: Any) -> None:
 
 def load_weights(
     model: Any, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, reshape: bool = False
-) -> None:
+) -> Any:
     """Set a model's weights to those in a file; see `Network.load_weights`."""
     if skip_mismatch and not by_name:
         raise ValueError("When calling model.load_weights, skip_mismatch can only be set to True when by_name is True.")
     if not _is_hdf5_name(filepath) and checkpoint_exists(os.fspath(filepath)):
         if by_name:
             raise NotImplementedError("Weights may only be loaded by name from HDF5 files.")
-        Saver(_checkpoint_keys(model)).restore(K.get_session(), os.fspath(filepath))
-        return
+        return _load_checkpoint(model, os.fspath(filepath))
     if is_archive(filepath):
         if by_name:
             raise NotImplementedError("The weights in .keras files are loaded by their places, not by names.")
         weights_in(filepath, model)
-        return
+        return None
     with opened(filepath) as file, malformed(filepath):
         set_weights(file.get("model_weights", file), model, str(filepath), by_name, skip_mismatch, reshape)
+    return None
+
+
+def _load_checkpoint(model: Any, prefix: str) -> Any:
+    """Restore what the model has of a checkpoint of objects; returns its status."""
+    session = K.get_session()
+    model.loading = None
+    status = model.object_saver.restore(prefix)
+    if isinstance(status, NameBasedSaverStatus):  # of Penstock before it wrote what belongs to which object
+        Saver(_checkpoint_keys(model)).restore(session, prefix)
+        return None
+    status.assert_nontrivial_match().run_restore_ops(session)
+    model.loading = status, session.graph
+    after_new.add(model)
+    return status
 
 
 def _checkpoint_keys(model: Any) -> dict[str, Any]:

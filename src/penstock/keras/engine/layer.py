@@ -97,6 +97,7 @@ class Layer(base.Layer):
             with name_scope("Regularizer"):
                 self._losses.append(regularizer(weight))
         (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
+        self._track_trackable(weight, name or "weight", overwrite=True)
         return weight
 
     add_variable = add_weight

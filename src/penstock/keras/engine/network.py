@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
 import yaml
 
+from penstock.client.trackable import TrackableReference
 from penstock.keras import backend as K
 from penstock.keras.engine import files
 from penstock.keras.engine.arguments import parameters_of
@@ -17,6 +19,7 @@ from penstock.keras.engine.summary import print_summary
 from penstock.keras.engine.topology import calls_between, description, rebuilt
 from penstock.keras.nested import flat, one_or_list, unique
 from penstock.tensor.shapes import TensorShape
+from penstock.train.object_saver import ObjectSaver
 
 
 class Network(Layer):
@@ -24,7 +27,11 @@ class Network(Layer):
 
     inputs: Any
     outputs: Any
+    loading: Any = None
+    """The status of the checkpoint that was loaded last, and in which graph."""
     _nodes: list[Node] | None
+
+    _untracked = Layer._untracked | {"_layers", "_added", "_nodes", "_own_calls", "inputs", "outputs"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         inputs, outputs, name = (*args, None, None, None)[:3] if len(args) > 1 else (None, None, *args, None)[:3]
@@ -60,6 +67,27 @@ class Network(Layer):
         self.output_names = _numbered([history_of(x).layer.name for x in outputs])  # type: ignore[union-attr]
         self._output_masks = [mask_of(x) for x in outputs]
         self.built = True
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The layers by their numbers, and again those with weights by numbers that others do not change.
+
+        The first name of a layer is the one in keys. Where TensorFlow has only the first, it does not see the second.
+        """
+        found: list[TrackableReference] = []
+        layers, by_weights = self._numbered_layers()
+        with_weights = 0
+        for i, layer in enumerate(layers):
+            names = [f"layer-{i}"]
+            if layer.weights:
+                names.insert(0 if by_weights else 1, f"layer_with_weights-{with_weights}")
+                with_weights += 1
+            found += [TrackableReference(name, layer) for name in names]
+        return found + super()._checkpoint_dependencies
+
+    def _numbered_layers(self) -> tuple[list[Any], bool]:
+        """The layers that checkpoints name by their numbers, and whether they had weights when they were numbered."""
+        return self._layers, True
 
     # --- its function -----------------------------------------------------------------------------------
 
@@ -190,19 +218,31 @@ class Network(Layer):
         """Save the model to an HDF5 file: its description, weights, loss, metrics, optimizer."""
         files.save_model(self, filepath, overwrite, include_optimizer)
 
+    @cached_property
+    def object_saver(self) -> ObjectSaver:
+        """What writes and reads checkpoints of the model."""
+        return ObjectSaver(self)
+
+    def restore_new(self, session: Any) -> None:
+        """Give variables that were made since `load_weights` their values in the checkpoint, if they have any there."""
+        status, graph = self.loading or (None, None)
+        if status is not None and graph is session.graph:
+            status.restore_new(session)
+
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: str | None = None) -> None:
         """Save the weights: to an HDF5 file if the name ends in ".h5", or as a checkpoint."""
         files.save_weights(self, filepath, overwrite, save_format)
 
     def load_weights(
         self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, reshape: bool = False
-    ) -> None:
+    ) -> Any:
         """Set the weights to those in a file; `by_name` takes only those of layers that have the same name there.
 
         skip_mismatch: with `by_name`, layers that do not fit stay as they are, with a warning. reshape: what has as
-        many numbers fits. Raises ValueError for weights that do not fit.
+        many numbers fits. Raises ValueError for weights that do not fit. Of a checkpoint, it returns the status, as
+        `tf.train.Checkpoint.restore` does; the names of attributes, or the order of layers, say what belongs where.
         """
-        files.load_weights(self, filepath, by_name, skip_mismatch, reshape)
+        return files.load_weights(self, filepath, by_name, skip_mismatch, reshape)
 
     def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Any = None) -> None:
         """Print a table of the layers: names, shapes, numbers of weights."""

@@ -33,8 +33,14 @@ class Sequential(Model):
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
         super().__init__(name=name)
         self._added: list[Any] = []
+        self._begun_late = False
         for layer in flat(layers):
             self.add(layer)
+
+    def _numbered_layers(self) -> tuple[list[Any], bool]:
+        """Of a model whose input was not known before its first call those that were added, as TensorFlow has them."""
+        late = self._begun_late or not self._layers
+        return (self.layers, False) if late else (self._layers, True)
 
     def add(self, layer: Any) -> None:
         """Add a layer at the end, or first of all what `keras.Input` made. Raises TypeError for what is no layer,
@@ -103,6 +109,7 @@ class Sequential(Model):
         if len(flat(outputs)) != 1:
             raise ValueError("All layers in a Sequential model should have a single output tensor.")
         self._connect(inputs, flat(outputs))
+        self._begun_late = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         return super().call(inputs, training=training, mask=mask)

@@ -25,6 +25,7 @@ class Wrapper(Layer):
             raise ValueError(f"Please initialize `{type(self).__name__}` layer with a `Layer` instance. Got: {layer}")
         super().__init__(**kwargs)
         self.layer = layer
+        self._layers = [layer]  # checkpoints of objects name it twice, too
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
@@ -103,9 +104,12 @@ class Bidirectional(Wrapper):
         self.forward_layer = type(layer).from_config({**config, "name": f"forward_{name}"})
         backward = {**config, "name": f"backward_{name}", "go_backwards": not layer.go_backwards}
         self.backward_layer = type(layer).from_config(backward)
+        self._layers = [self.forward_layer, self.backward_layer]
         self.stateful = layer.stateful
         self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
         self._constants = 0
+
+    _untracked = Wrapper._untracked | {"layer"}
 
     def sublayers(self) -> list[Any]:
         return [self.forward_layer, self.backward_layer]

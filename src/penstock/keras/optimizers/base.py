@@ -6,7 +6,7 @@ Where an update is one of TensorFlow's training ops, that op is the update: one 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from penstock.api.namespace import names_in
 from penstock.client.replicas import here, scaled_by_replicas
 from penstock.client.resource_variable import ResourceVariable
+from penstock.client.trackable import Constant, Trackable, TrackableReference
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.gradients.gradients import gradients
@@ -31,18 +32,24 @@ from penstock.train import optimizer as train_optimizer
 
 
 @export("keras.optimizers.Optimizer")
-class Optimizer:
+class Optimizer(Trackable):
     """Makes the nodes of a training step. Subclasses define `_slots` and `_update`; those of programs define
     `get_updates` and `get_config`, and make their variables themselves, `lr` and `iterations` among them.
 
     clipnorm: gradients are scaled down to this norm, each by itself. clipvalue: their elements are kept within ± this.
     """
 
+    _has_own_slots = True
+    _untracked = frozenset({"_of", "_constants", "updates"})
     _slots: tuple[str, ...] = ()
     """What it keeps for each weight, in the order of files."""
     _counts_first = True
     """Whether files begin with the number of steps."""
     _hypers: tuple[str, ...] = ("lr", "decay")
+    _saved_hypers: tuple[str, ...] = ("decay", "learning_rate")
+    """What TensorFlow has in variables, which checkpoints of objects hold."""
+    _saved_slots: Mapping[str, str] = {}
+    """What TensorFlow calls slots, where it has another name."""
 
     def __init__(self, lr: float | None = None, decay: float = 0.0, **kwargs: Any) -> None:
         lr = kwargs.pop("learning_rate", lr)
@@ -187,6 +194,39 @@ class Optimizer:
     def _own(self) -> list[Any]:
         """State of the optimizer itself."""
         return []
+
+    # --- checkpoints of objects -------------------------------------------------------------------------
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The number of steps and the settings; slots are saved beside their variables."""
+        if self._makes_updates():
+            return super()._checkpoint_dependencies
+        found = [TrackableReference("iter", self.iterations)]
+        return found + [TrackableReference(name, self._setting(name)) for name in self._saved_hypers]
+
+    def _setting(self, name: str) -> Any:
+        value = getattr(self, name)
+        if isinstance(value, int | float):
+            value = self.__dict__.setdefault("_constants", {}).setdefault(
+                (name, value), Constant(float(value), f"{type(self).__name__}/{name}")
+            )
+        return value
+
+    def get_slot_names(self) -> list[str]:
+        """The names that TensorFlow gives to what is kept for each weight."""
+        return [self._saved_slots.get(name, name) for name in self._kept_slots()]
+
+    def get_slot(self, var: Any, slot_name: str) -> Any:
+        """What is kept for a weight, under one of these names, or None."""
+        for name in self._kept_slots():
+            if self._saved_slots.get(name, name) == slot_name and id(var) in self._slotted:
+                return self._of[name][self._slotted.index(id(var))]
+        return None
+
+    def _kept_slots(self) -> tuple[str, ...]:
+        """Those that the settings make use of."""
+        return self._slots
 
     # --- state ------------------------------------------------------------------------------------------
 

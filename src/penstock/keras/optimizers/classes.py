@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ class SGD(Optimizer):
 
     _hypers = ("lr", "momentum", "decay", "nesterov")
     _slots = ("moment",)
+    _saved_hypers = ("decay", "learning_rate", "momentum")
+    _saved_slots: Mapping[str, str] = {"moment": "momentum"}
 
     def __init__(
         self, lr: float = 0.01, momentum: float = 0.0, decay: float = 0.0, nesterov: bool = False, **kwargs: Any
@@ -35,6 +38,9 @@ class SGD(Optimizer):
         with name_scope(type(self).__name__):
             self.momentum = Variable(np.float32(momentum), trainable=False, name="momentum")
         self.nesterov = nesterov
+
+    def _kept_slots(self) -> tuple[str, ...]:
+        return self._slots if self._momentum else ()
 
     def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
         if not self._momentum:
@@ -52,6 +58,9 @@ class RMSprop(Optimizer):
 
     _hypers = ("lr", "rho", "decay", "epsilon")
     _slots = ("accumulator",)
+    _saved_hypers = ("decay", "learning_rate", "momentum", "rho")
+    _saved_slots: Mapping[str, str] = {"accumulator": "rms"}
+    momentum = 0.0
     _counts_first = False
 
     def __init__(
@@ -90,6 +99,8 @@ class Adadelta(Optimizer):
 
     _hypers = ("lr", "rho", "decay", "epsilon")
     _slots = ("accum", "accum_update")
+    _saved_hypers = ("decay", "learning_rate", "rho")
+    _saved_slots: Mapping[str, str] = {"accum": "accum_grad", "accum_update": "accum_var"}
     _counts_first = False
 
     def __init__(
@@ -111,6 +122,7 @@ class Adam(Optimizer):
 
     _hypers = ("lr", "beta_1", "beta_2", "decay", "epsilon", "amsgrad")
     _slots = ("m", "v", "vhat")
+    _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate")
 
     def __init__(
         self,
@@ -125,6 +137,9 @@ class Adam(Optimizer):
         super().__init__(lr, decay, **kwargs)
         self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
         self.epsilon, self.amsgrad = K.epsilon() if epsilon is None else epsilon, amsgrad
+
+    def _kept_slots(self) -> tuple[str, ...]:
+        return self._slots if self.amsgrad else self._slots[:2]
 
     def _slot(self, name: str, p: Any) -> Any:
         if name == "vhat" and not self.amsgrad:  # Keras' files have a zero here
@@ -152,6 +167,7 @@ class Adamax(Optimizer):
     """Adam with the greatest |g| of the past in place of sqrt(v)."""
 
     _hypers = ("lr", "beta_1", "beta_2", "decay", "epsilon")
+    _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate")
     _slots = ("m", "v")
 
     def __init__(
@@ -180,6 +196,7 @@ class Nadam(Optimizer):
     """Adam with Nesterov's momentum (Dozat 2016), which grows with the steps."""
 
     _hypers = ("lr", "beta_1", "beta_2", "epsilon", "schedule_decay")
+    _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate", "momentum_cache")
     _slots = ("m", "v")
 
     def __init__(
@@ -196,6 +213,11 @@ class Nadam(Optimizer):
         self.epsilon, self.schedule_decay = K.epsilon() if epsilon is None else epsilon, schedule_decay
         with name_scope(type(self).__name__):
             self.m_schedule = Variable(np.float32(1.0), trainable=False, name="m_schedule")
+
+    @property
+    def momentum_cache(self) -> Any:
+        """The product of the momenta so far, as TensorFlow calls it."""
+        return self.m_schedule
 
     def _own(self) -> list[Any]:
         return [self.m_schedule]
