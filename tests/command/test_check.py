@@ -38,10 +38,10 @@ ops.reset_default_graph()
 
 
 def test_what_it_lacks_is_told_from_what_tensorflow_lacks_too(tmp_path: Path) -> None:
-    text = "import tensorflow as tf\nnn = tf.nn\nnn.reluu(1)\ntf.contrib.quantize.create_eval_graph()\n"
+    text = "import tensorflow as tf\nnn = tf.nn\nnn.reluu(1)\ntf.contrib.session_bundle.exporter.Exporter()\n"
     assert found_in(tmp_path, text) == [
         (3, "unknown", "tf.nn.reluu"),
-        (4, "missing", "tf.contrib.quantize.create_eval_graph"),
+        (4, "missing", "tf.contrib.session_bundle.exporter.Exporter"),
     ]
 
 

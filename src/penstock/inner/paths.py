@@ -261,5 +261,5 @@ OTHER_NAMES = {
 AUTOGRAPH = (
     "converters.break_statements converters.continue_statements converters.return_statements core.converter "
     "core.naming impl.api pyct.anno pyct.common_transformers.anf pyct.compiler pyct.inspect_utils "
-    "pyct.parser pyct.qual_names pyct.templates pyct.transformer"
+    "pyct.parser pyct.qual_names pyct.templates pyct.transformer utils.ag_logging"
 )

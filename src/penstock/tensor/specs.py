@@ -87,10 +87,10 @@ class SparseTensorSpec:
     def dtype(self) -> DType:
         return self._dtype
 
-    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a sparse tensor, or another spec, has this dtype and may have this shape."""
-        same = self._dtype == spec_or_tensor.dtype.base_dtype
-        return bool(same and self._shape.is_compatible_with(spec_or_tensor.shape))
+        same = self._dtype == spec_or_value.dtype.base_dtype
+        return bool(same and self._shape.is_compatible_with(spec_or_value.shape))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SparseTensorSpec):

@@ -10,7 +10,6 @@ from types import ModuleType
 from penstock.programs import imported
 from penstock.programs.removed.keras_arguments import give_arguments
 from penstock.programs.removed.keras_names import add_names
-from penstock.programs.removed.keras_tensors import give_attributes
 from penstock.programs.report import REPORT
 
 PACKAGE = "keras"
@@ -31,7 +30,7 @@ def _told(module: ModuleType) -> None:
         REPORT.note("keras is tf.keras")
         give_arguments(importlib.import_module("penstock.keras"))
         add_names(module.__name__)
-        give_attributes()
+        importlib.import_module("penstock.programs.removed.keras_tensors").give_attributes()
 
 
 PATCHES: dict[str, Callable[[ModuleType], None]] = {PACKAGE: _told}
