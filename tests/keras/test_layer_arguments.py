@@ -156,3 +156,30 @@ def test_copies_of_models_have_layers_of_the_program() -> None:
     x = tf.keras.Input((2,))
     copy = tf.keras.models.clone_model(tf.keras.Model(x, tf.keras.Sequential([Doubling(input_shape=(2,))])(x)))
     np.testing.assert_array_equal(copy.predict(np.ones((1, 2))), [[2, 2]])
+
+
+def test_layers_of_programs_pass_the_windows_of_convolutions_to_the_backend() -> None:
+    K = tf.keras.backend
+
+    class Depthwise(L.Conv2D):  # as in implementations of MobileNet that were written for Keras 2.0
+        def __init__(self, kernel_size: int, **kwargs: object) -> None:
+            super().__init__(None, kernel_size, **kwargs)
+
+        def build(self, input_shape: tf.TensorShape) -> None:
+            self.depthwise_kernel = self.add_weight("kernel", (*self.kernel_size, int(input_shape[3]), 1))
+            self.built = True
+
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            return K.depthwise_conv2d(
+                inputs, self.depthwise_kernel, strides=self.strides, padding=self.padding, data_format=self.data_format
+            )
+
+    class Pool(L.AveragePooling2D):
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            return K.pool2d(inputs, self.pool_size, self.strides, self.padding, self.data_format, pool_mode="avg")
+
+    x = tf.ones((1, 4, 4, 2))
+    assert Depthwise(3, padding="same", strides=2)(x).shape.as_list() == [1, 2, 2, 2]
+    assert Pool(padding="same")(x).shape.as_list() == [1, 2, 2, 2]
+    assert L.Conv1D(3, 2, padding="causal").padding == "causal"
+    assert L.Conv2D(3, 2).get_config()["data_format"] == "channels_last"

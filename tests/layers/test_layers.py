@@ -311,3 +311,30 @@ def test_layers_and_cells_take_the_names_of_keras() -> None:
         assert session.run(state).ravel() == pytest.approx([1 - 1 / (1 + np.exp(-1.0))] * 2, rel=1e-5)
     with pytest.raises(ValueError, match=r"Unknown activation: rellu\. Did you mean 'relu'"):
         tf.layers.Dense(2, "rellu")
+
+
+def test_layers_tell_their_windows_in_the_arguments_words() -> None:
+    # A layer of a program's own may take another format later, and the layer follows.
+    convolution = tf.layers.Conv2D(2, 3, padding="SAME")
+    assert (convolution.padding, convolution.data_format) == ("same", "channels_last")
+    pool = tf.layers.MaxPooling1D(2, 2)
+    assert (pool.padding, pool.data_format) == ("valid", "channels_last")
+    convolution.padding, convolution.data_format = "valid", "channels_first"
+    assert convolution(tf.ones((1, 5, 3, 3))).shape.as_list() == [1, 2, 1, 1]
+    with pytest.raises(ValueError, match="padding must be"):
+        tf.layers.Conv2D(2, 3, padding="causal")
+
+
+def test_causal_convolutions_look_only_back() -> None:
+    ones = tf.ones_initializer()
+    x = tf.constant(np.arange(4, dtype=np.float32).reshape(1, 4, 1))
+    found = [
+        tf.layers.Conv1D(1, 2, padding="causal", kernel_initializer=ones)(x),
+        tf.layers.SeparableConv1D(
+            1, 2, padding="causal", depthwise_initializer=ones, pointwise_initializer=ones
+        )(x),
+    ]  # fmt: skip
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for values in session.run(found):
+            np.testing.assert_array_equal(values[0, :, 0], [0, 1, 3, 5])

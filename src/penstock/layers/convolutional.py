@@ -10,19 +10,17 @@ from penstock.client.initializers import zeros_initializer
 from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import more_nodes
-from penstock.layers.base import Layer, channel_axis, known_channels, spatial
+from penstock.layers.base import known_channels, spatial
+from penstock.layers.windows import Windows
 from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.nn.convolution import convolution
+from penstock.ops.padding import pad
 from penstock.ops.stacking import stack
 from penstock.tensor.shapes import TensorShape
 
-FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
-
-class _Conv(Layer):
+class _Conv(Windows):
     """A convolution over `rank` spatial dims: kernel [*kernel_size, in, filters], bias [filters]."""
-
-    rank = 2
 
     def __init__(
         self,
@@ -50,15 +48,18 @@ class _Conv(Layer):
         self.kernel_size = spatial(kernel_size, self.rank, "kernel_size")
         self.strides = spatial(strides, self.rank, "strides")
         self.dilation_rate = spatial(dilation_rate, self.rank, "dilation_rate")
-        if padding.upper() not in ("SAME", "VALID"):
-            raise ValueError(f"padding must be 'same' or 'valid', got {padding!r}")
-        self.padding = padding.upper()
-        self.axis = channel_axis(data_format, self.rank + 2)
-        self.data_format = FORMATS[self.rank][data_format == "channels_first"]
+        self._set_windows(padding, data_format)
         self.activation, self.use_bias = named("activations", activation), use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
         self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+
+    def _padded_before(self, inputs: Tensor) -> Tensor:
+        """Inputs [n, w, c] with as many zeros before them as a causal convolution looks back."""
+        if self.padding != "causal":
+            return inputs
+        before = [[0, 0], [self.dilation_rate[0] * (self.kernel_size[0] - 1), 0]]
+        return pad(inputs, [*before, [0, 0]] if self._channels_at == 2 else [[0, 0], *before])
 
     def kernel_shape(self, channels: int) -> list[Any]:
         return [*self.kernel_size, channels, self.filters]
@@ -76,7 +77,7 @@ class _Conv(Layer):
             )  # fmt: skip
 
     def build_kernels(self, input_shape: Any) -> None:
-        shape = self.kernel_shape(known_channels(input_shape, self.axis, self))
+        shape = self.kernel_shape(known_channels(input_shape, self._channels_at, self))
         self.kernel = self.add_weight(
             "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
         )
@@ -85,21 +86,22 @@ class _Conv(Layer):
         name = "conv1d" if self.rank == 1 else f"Conv{self.rank}D"
         more_nodes(1)  # the dilation, a constant that nothing uses
         return convolution(
-            inputs, self.kernel, self.padding, self.strides, self.dilation_rate, name, data_format=self.data_format
+            inputs, self.kernel, self._op_padding, self.strides, self.dilation_rate, name, data_format=self._op_format
         )
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        outputs = self.convolve(inputs)
+        outputs = self.convolve(self._padded_before(inputs))
         if self.bias is not None:
-            outputs = nn.bias_add(outputs, self.bias, "NCHW" if self.axis == 1 else "NHWC")
+            outputs = nn.bias_add(outputs, self.bias, "NCHW" if self._channels_at == 1 else "NHWC")
         return outputs if self.activation is None else self.activation(outputs)
 
 
 @export("layers.Conv1D")
 class Conv1D(_Conv):
-    """Over inputs [n, w, c] (TF: tf.layers.Conv1D)."""
+    """Over inputs [n, w, c] (TF: tf.layers.Conv1D). Padding "causal" looks only back."""
 
     rank = 1
+    paddings = ("same", "valid", "causal")
 
 
 @export("layers.Conv2D")
@@ -127,25 +129,27 @@ class _ConvTranspose(_Conv):
     def _extra(self, axis: int, kernel: int, stride: int) -> int:
         """How much longer the output is than `stride` times the input."""
         if self.output_padding is not None:
-            return kernel - stride + int(self.output_padding[axis]) - (kernel // 2 * 2 if self.padding == "SAME" else 0)
-        return max(kernel - stride, 0) if self.padding == "VALID" else 0
+            return kernel - stride + int(self.output_padding[axis]) - (kernel // 2 * 2 if self.padding == "same" else 0)
+        return max(kernel - stride, 0) if self.padding == "valid" else 0
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        first = 2 if self.axis == 1 else 1
+        first = 2 if self._channels_at == 1 else 1
         dims = shape_of_tensor(inputs)
         known: list[Any] = inputs.shape.as_list()
         size: list[Any] = [dims[0]]
         static: list[Any] = [known[0]]
         for i, (kernel, stride) in enumerate(zip(self.kernel_size, self.strides, strict=True)):
             extra = self._extra(i, kernel, stride)
-            more_nodes(2 if self.padding == "VALID" else 0)
+            more_nodes(2 if self.padding == "valid" else 0)
             size.append(dims[first + i] * stride + extra)
             static.append(None if known[first + i] is None else known[first + i] * stride + extra)
-        size.insert(self.axis, self.filters)
-        static.insert(self.axis, self.filters)
+        size.insert(self._channels_at, self.filters)
+        static.insert(self._channels_at, self.filters)
         strides = [1, *self.strides]
-        strides.insert(self.axis, 1)
-        outputs = self.transpose(inputs, self.kernel, stack(size), strides, self.padding, data_format=self.data_format)
+        strides.insert(self._channels_at, 1)
+        outputs = self.transpose(
+            inputs, self.kernel, stack(size), strides, self._op_padding, data_format=self._op_format
+        )
         outputs.set_shape(static)
         return outputs
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.export import export
 from penstock.graph.operation import Tensor
-from penstock.layers.base import Layer, channel_axis, spatial
-from penstock.layers.convolutional import FORMATS
+from penstock.layers.base import spatial
+from penstock.layers.windows import FORMATS, Windows
 from penstock.ops.array import expand_dims, squeeze
 from penstock.ops.nn.pooling_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 
@@ -20,10 +20,9 @@ _POOLS: dict[tuple[str, bool], Callable[..., Tensor]] = {
 }
 
 
-class _Pooling(Layer):
+class _Pooling(Windows):
     """Windows of `pool_size` every `strides`, over `rank` spatial dims."""
 
-    rank = 2
     kind = "MAX"
 
     def __init__(
@@ -38,20 +37,17 @@ class _Pooling(Layer):
         super().__init__(name=name, **kwargs)
         self.pool_size = spatial(pool_size, self.rank, "pool_size")
         self.strides = spatial(strides, self.rank, "strides")
-        if padding.upper() not in ("SAME", "VALID"):
-            raise ValueError(f"padding must be 'same' or 'valid', got {padding!r}")
-        self.padding = padding.upper()
-        channel_axis(data_format, self.rank + 2)
-        self.data_format = FORMATS[self.rank][data_format == "channels_first"]
+        self._set_windows(padding, data_format)
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         pool = _POOLS[self.kind, self.rank == 3]
         if self.rank > 1:
-            return pool(inputs, self.pool_size, self.strides, self.padding, self.data_format)
-        axis = 1 if self.data_format == "NWC" else 2
+            return pool(inputs, self.pool_size, self.strides, self._op_padding, self._op_format)
+        first = self._channels_at == 1
+        axis = 2 if first else 1
         rows = expand_dims(inputs, axis)
-        layout = FORMATS[2][self.data_format == "NCW"]
-        return squeeze(pool(rows, (1, *self.pool_size), (1, *self.strides), self.padding, layout), [axis])
+        found = pool(rows, (1, *self.pool_size), (1, *self.strides), self._op_padding, FORMATS[2][first])
+        return squeeze(found, [axis])
 
 
 @export("layers.MaxPooling1D")

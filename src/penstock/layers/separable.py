@@ -53,7 +53,7 @@ class _SeparableConv(_Conv):
         self.depthwise_constraint, self.pointwise_constraint = depthwise_constraint, pointwise_constraint
 
     def build_kernels(self, input_shape: Any) -> None:
-        channels = known_channels(input_shape, self.axis, self)
+        channels = known_channels(input_shape, self._channels_at, self)
         self.depthwise_kernel = self.add_weight(
             "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier], None,
             self.depthwise_initializer, self.depthwise_regularizer, constraint=self.depthwise_constraint,
@@ -69,18 +69,19 @@ class SeparableConv1D(_SeparableConv):
     """Over inputs [n, w, c] (TF: tf.layers.SeparableConv1D)."""
 
     rank = 1
+    paddings = ("same", "valid", "causal")
 
     def convolve(self, inputs: Tensor) -> Tensor:
         # An image of one row; its two strides must be equal.
-        row = 2 if self.axis == 1 else 1
+        row = 2 if self._channels_at == 1 else 1
         outputs = nn.separable_conv2d(
             expand_dims(inputs, row),
             expand_dims(self.depthwise_kernel, 0),
             expand_dims(self.pointwise_kernel, 0),
-            [1, 1, *self.strides * 2] if self.axis == 1 else [1, *self.strides * 2, 1],
-            self.padding,
+            [1, 1, *self.strides * 2] if self._channels_at == 1 else [1, *self.strides * 2, 1],
+            self._op_padding,
             [1, *self.dilation_rate],
-            data_format="NCHW" if self.axis == 1 else "NHWC",
+            data_format="NCHW" if self._channels_at == 1 else "NHWC",
         )
         return squeeze(outputs, [row])
 
@@ -90,10 +91,10 @@ class SeparableConv2D(_SeparableConv):
     """Over inputs [n, h, w, c] (TF: tf.layers.SeparableConv2D)."""
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        strides = [1, 1, *self.strides] if self.axis == 1 else [1, *self.strides, 1]
+        strides = [1, 1, *self.strides] if self._channels_at == 1 else [1, *self.strides, 1]
         return nn.separable_conv2d(
-            inputs, self.depthwise_kernel, self.pointwise_kernel, strides, self.padding, self.dilation_rate,
-            data_format=self.data_format,
+            inputs, self.depthwise_kernel, self.pointwise_kernel, strides, self._op_padding, self.dilation_rate,
+            data_format=self._op_format,
         )  # fmt: skip
 
 

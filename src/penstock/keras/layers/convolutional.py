@@ -12,7 +12,6 @@ from penstock.keras.backend.settings import check_data_format
 from penstock.keras.engine.layer import Layer
 from penstock.layers import convolutional, separable
 from penstock.layers.base import known_channels, spatial
-from penstock.ops.padding import pad
 from penstock.tensor.shapes import TensorShape
 
 
@@ -41,9 +40,8 @@ class _Keras:
         bias_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        self._causal = padding.lower() == "causal"
         super().__init__(  # type: ignore[call-arg]
-            filters, kernel_size, strides, "valid" if self._causal else padding, check_data_format(data_format),
+            filters, kernel_size, strides, padding, check_data_format(data_format),
             dilation_rate, activations.get(activation), use_bias, initializers.get(kernel_initializer),
             initializers.get(bias_initializer), regularizers.get(kernel_regularizer),
             regularizers.get(bias_regularizer), regularizers.get(activity_regularizer),
@@ -58,12 +56,6 @@ class _Keras:
 @export("keras.layers.Conv1D", "keras.layers.Convolution1D")
 class Conv1D(_Keras, convolutional.Conv1D, Layer):
     """Over inputs [n, w, c]. Padding "causal" looks only back."""
-
-    def convolve(self, inputs: Any) -> Any:
-        if self._causal:
-            before = [self.dilation_rate[0] * (self.kernel_size[0] - 1), 0]
-            inputs = pad(inputs, [[0, 0], before, [0, 0]] if self.axis == 2 else [[0, 0], [0, 0], before])
-        return super().convolve(inputs)
 
 
 @export("keras.layers.Conv2D", "keras.layers.Convolution2D")
@@ -199,7 +191,7 @@ class DepthwiseConv2D(Layer):
         self.kernel_size = spatial(kernel_size, 2, "kernel_size")
         self.strides = spatial(strides, 2, "strides")
         self.dilation_rate = spatial(dilation_rate, 2, "dilation_rate")
-        self.padding, self.depth_multiplier = padding, depth_multiplier
+        self.padding, self.depth_multiplier = padding.lower(), depth_multiplier
         self.data_format = check_data_format(data_format)
         self.activation, self.use_bias = activations.get(activation), use_bias
         self.depthwise_initializer = initializers.get(depthwise_initializer)
