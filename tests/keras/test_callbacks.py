@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -222,3 +223,26 @@ def test_training_stops_at_a_loss_that_is_no_number(capsys: pytest.CaptureFixtur
 def test_a_monitored_value_that_is_not_logged_is_a_warning() -> None:
     with pytest.warns(RuntimeWarning, match="`val_acc` which is not available.*loss"):
         small().fit(X, Y, callbacks=[C.EarlyStopping("val_acc")], verbose=0)
+
+
+def test_metrics_have_the_names_of_tensorflow_1_and_are_found_by_later_ones(tmp_path: Path) -> None:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(6,))])
+    model.compile("sgd", "mse", metrics=["accuracy", "mae"], weighted_metrics=["mae"])
+    names = ["acc", "mean_absolute_error", "weighted_mean_absolute_error"]
+    assert model.metrics_names == ["loss", *names]
+    seen: list[Any] = []
+    path = str(tmp_path / "{epoch}-{val_accuracy:.2f}-{val_mae:.1f}.h5")
+    told = [
+        C.ModelCheckpoint(path, monitor="val_accuracy", save_best_only=True),
+        C.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append((logs["val_accuracy"], logs.get("accuracy")))),
+    ]
+    history = model.fit(X, Y, epochs=1, validation_split=0.5, callbacks=told, verbose=0).history
+    assert len(list(tmp_path.iterdir())) == 1
+    assert seen == [(history["val_acc"][0], history["acc"][0])]
+    assert history["accuracy"] is history["acc"] and history["val_mae"] is history["val_mean_absolute_error"]
+    assert "accuracy" in history and "mape" not in history and history.get("mape") is None
+    assert sorted(history) == sorted(["loss", *names, "val_loss", *(f"val_{name}" for name in names)])
+    assert json.loads(json.dumps(history))["acc"] == history["acc"]
+    assert type(pickle.loads(pickle.dumps(history))) is dict
+    with pytest.raises(KeyError):
+        history["val_mape"]

@@ -35,7 +35,7 @@ def test_a_loaded_model_goes_on_training_as_if_it_had_never_been_saved(tmp_path:
         one.fit(X, Y, epochs=2, shuffle=False, verbose=0)
     for a, b in zip(model.get_weights(), again.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
-    assert again.metrics_names == ["loss", "mae"]
+    assert again.metrics_names == ["loss", "mean_absolute_error"]
 
 
 def test_the_file_has_keras_groups_attributes_and_names(tmp_path: Path) -> None:

@@ -105,10 +105,10 @@ def test_a_step_of_fit_is_the_gradient_step_of_the_mean_loss() -> None:
 def test_fit_returns_the_history_of_losses_and_metrics_and_learns() -> None:
     model = small(optimizer=tf.keras.optimizers.Adam(0.02), metrics=["mae"])
     history = model.fit(X, Y, batch_size=16, epochs=12, validation_split=0.2, verbose=0)
-    assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
+    assert set(history.history) == {"loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"}
     assert history.epoch == list(range(12))
     assert history.history["val_loss"][-1] < history.history["val_loss"][0] / 2
-    assert model.metrics_names == ["loss", "mae"]
+    assert model.metrics_names == ["loss", "mean_absolute_error"]
 
 
 def test_the_logged_loss_is_the_mean_over_samples_not_batches() -> None:
@@ -165,7 +165,7 @@ def test_several_outputs_have_their_losses_weights_and_metrics_by_name() -> None
     one, two = L.Dense(1, name="one")(x), L.Dense(2, name="two")(x)
     model = tf.keras.Model(x, [one, two])
     model.compile("sgd", {"one": "mse", "two": "mae"}, loss_weights={"one": 2.0, "two": 0.5}, metrics={"two": "mse"})
-    assert model.metrics_names == ["loss", "one_loss", "two_loss", "two_mse"]
+    assert model.metrics_names == ["loss", "one_loss", "two_loss", "two_mean_squared_error"]
     targets = {"one": Y, "two": np.tile(Y, 2)}
     total, first, second, squared = model.evaluate(X, targets, verbose=0)
     np.testing.assert_allclose(total, 2 * first + 0.5 * second, rtol=1e-5)
@@ -217,6 +217,22 @@ def test_a_mask_excludes_steps_from_the_loss() -> None:
 
 
 # --- models in models -----------------------------------------------------------------------------------
+
+
+def test_masks_of_layers_with_several_outputs_may_be_none_or_lists_of_none() -> None:
+    class Both(L.Layer):
+        def call(self, inputs: Any, mask: Any = None) -> Any:
+            assert mask is None  # where no input has one, whatever they are in
+            return [inputs[0] * 2, inputs[0] * 3]
+
+        def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+            return [[None], mask]
+
+    x = tf.keras.Input((6,))
+    model = tf.keras.Model(x, Both()([x]))
+    model.compile("sgd", "mse")
+    _, first, second = model.evaluate(X, [X, X], verbose=0)
+    np.testing.assert_allclose([first, second], [np.mean(X**2), np.mean((2 * X) ** 2)], rtol=1e-5)
 
 
 def test_a_model_is_a_layer_with_its_own_weights_and_updates() -> None:
@@ -442,4 +458,5 @@ def test_fit_prints_lines_as_keras_does(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Train on 40 samples, validate on 10 samples", "Epoch 1/2"]
     assert lines[2].startswith("40/40 [==============================] - 0s ")
-    assert [part.split(":")[0] for part in lines[2].split(" - ")[2:]] == ["loss", "mae", "val_loss", "val_mae"]
+    shown = [part.split(":")[0] for part in lines[2].split(" - ")[2:]]
+    assert shown == ["loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"]

@@ -32,6 +32,13 @@ def leaves(value: Any) -> list[Any]:
     return [value[key] for key in sorted(value)] if isinstance(value, dict) else flat(value)
 
 
+def nested_leaves(value: Any) -> list[Any]:
+    """The leaves of leaves, however deep; a None that is an element is one."""
+    if not isinstance(value, list | tuple | dict):
+        return [value]
+    return [leaf for element in leaves(value) for leaf in nested_leaves(element)]
+
+
 def structure_of(value: Any) -> Callable[[list[Any]], Any]:
     """A function that puts other elements in the place of the `leaves` of `value`."""
     if isinstance(value, dict):

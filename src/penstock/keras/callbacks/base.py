@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.export import export
+from penstock.keras.callbacks.logs import Logs
 from penstock.keras.utils.progress_bar import Progbar
 
 
@@ -156,7 +157,7 @@ class History(Callback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         self.epoch: list[int] = []
-        self.history: dict[str, list[Any]] = {}
+        self.history: dict[str, list[Any]] = Logs()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self.epoch.append(epoch)

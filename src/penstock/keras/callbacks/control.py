@@ -10,6 +10,7 @@ import numpy as np
 from penstock.export import export
 from penstock.keras import backend as K
 from penstock.keras.callbacks.base import Callback
+from penstock.keras.callbacks.logs import Logs
 
 
 def better(mode: str, monitor: str, where: str) -> Any:
@@ -24,7 +25,7 @@ def better(mode: str, monitor: str, where: str) -> Any:
 
 def logged(callback: Any, logs: Any, what: str) -> Any:
     """The monitored value, or None with a warning."""
-    value = (logs or {}).get(callback.monitor)
+    value = Logs(logs or {}).get(callback.monitor)
     if value is None:
         known = ",".join((logs or {}).keys())
         warnings.warn(

@@ -11,6 +11,7 @@ import numpy as np
 from penstock.export import export
 from penstock.keras.callbacks.base import Callback
 from penstock.keras.callbacks.control import better, logged
+from penstock.keras.callbacks.logs import Logs
 
 
 @export("keras.callbacks.ModelCheckpoint")
@@ -42,7 +43,7 @@ class ModelCheckpoint(Callback):
         if self.epochs_since_last_save < self.period:
             return
         self.epochs_since_last_save = 0
-        filepath = str(self.filepath).format(epoch=epoch + 1, **(logs or {}))
+        filepath = str(self.filepath).format_map(Logs(logs or {}, epoch=epoch + 1))
         if self.save_best_only:
             current = logged(self, logs, "Can save best model only: it is")
             if current is None:

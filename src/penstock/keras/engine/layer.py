@@ -22,7 +22,7 @@ from penstock.keras.engine.connect import connect
 from penstock.keras.engine.input_spec import check_inputs
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
 from penstock.keras.named import CustomObjectScope, made
-from penstock.keras.nested import flat, leaves, one_or_list, structure_of, unique
+from penstock.keras.nested import flat, leaves, nested_leaves, one_or_list, structure_of, unique
 from penstock.layers import base
 from penstock.ops.basic import identity, placeholder
 from penstock.tensor.dtypes import as_dtype
@@ -175,14 +175,11 @@ class Layer(base.Layer):
             connect(tensors)
         inputs = pack(tensors)
         takes = parameters_of(type(self).call)
-        masks = [mask_of(x) for x in tensors]
+        found = [mask_of(x) for x in tensors]
+        masks = pack(found) if any(mask is not None for mask in found) else None
         positional = dict(zip([name for name in takes if name != "self"][1:], args, strict=False))
-        if (
-            "mask" in takes
-            and not {"mask"} & (kwargs.keys() | positional.keys())
-            and any(mask is not None for mask in masks)
-        ):
-            kwargs["mask"] = pack(masks)
+        if "mask" in takes and not {"mask"} & (kwargs.keys() | positional.keys()) and masks is not None:
+            kwargs["mask"] = masks
         call, outermost = Call(), not running.calls
         running.calls.append(call)
         try:
@@ -195,7 +192,7 @@ class Layer(base.Layer):
                 if self.activity_regularizer is not None:
                     for output in flat(outputs):
                         self.add_loss(self.activity_regularizer(output))
-            self._set_masks(inputs, outputs, kwargs.get("mask", positional.get("mask", pack(masks))))
+            self._set_masks(inputs, outputs, kwargs.get("mask", positional.get("mask", masks)))
         finally:
             running.calls.pop()
         if outermost and not all(history_of(x) is not None for x in tensors):
@@ -224,7 +221,7 @@ class Layer(base.Layer):
             self._initial_weights = None
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        masks = leaves(self.compute_mask(inputs, mask))
+        masks = nested_leaves(self.compute_mask(inputs, mask))
         for output, of_output in zip(flat(outputs), masks, strict=False):
             if of_output is not None and isinstance(output, Tensor):
                 output._keras_mask = of_output  # type: ignore[attr-defined]

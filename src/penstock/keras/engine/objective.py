@@ -99,8 +99,7 @@ def objective(
     if len(outputs) > 1:
         made_of.names += [name for name, _ in parts]
         made_of.values += [value for _, value in parts]
-    _add_metrics(made_of, model, metrics, functions, weighted=False)
-    _add_metrics(made_of, model, weighted_metrics, functions, weighted=True)
+    _add_metrics(made_of, model, metrics, weighted_metrics, functions)
     return made_of
 
 
@@ -143,30 +142,39 @@ def _per_output(given: Any, names: list[str], what: str) -> list[Any]:
 # --- metrics --------------------------------------------------------------------------------------------
 
 
-def _add_metrics(made_of: Objective, model: Any, metrics: Any, losses: list[Any], weighted: bool) -> None:
+def _add_metrics(made_of: Objective, model: Any, metrics: Any, weighted_metrics: Any, losses: list[Any]) -> None:
     names = model.output_names
-    if isinstance(metrics, list | tuple) and len(names) > 1 and any(isinstance(m, list | tuple) for m in metrics):
-        per_output = list(metrics)
-    else:
-        per_output = [metrics] * len(names) if not isinstance(metrics, dict) else [metrics.get(name) for name in names]
-    for name, output, target, loss, wanted in zip(
-        names, model.outputs, made_of.targets, losses, per_output, strict=True
-    ):
+    plain, weighted = _metrics_per_output(metrics, names), _metrics_per_output(weighted_metrics, names)
+    for i, (name, output, target, loss) in enumerate(zip(names, model.outputs, made_of.targets, losses, strict=True)):
         if target is None:
             continue
-        for metric in flat(wanted):
-            label, function = _metric(metric, output, losses_functions.get(loss))
-            shown = f"{name}_{label}" if len(names) > 1 else label
-            made_of.names.append(f"{shown}_{made_of.names.count(shown)}" if shown in made_of.names else shown)
-            weight = made_of.weight_of(target) if weighted else None
-            with name_scope(f"metrics/{label}"):
-                if isinstance(function, Metric):
-                    made_of.updates += flat(function.update_state(target, output, weight))
-                    made_of.values.append(function.result())
-                    made_of.stateful.append(made_of.names[-1])
-                    made_of.resets.append(function)
-                else:
-                    made_of.values.append(_mean(function, target, output, weight))
+        for metric in flat(plain[i]):
+            _add_metric(made_of, name, output, target, loss, metric, "")
+        for metric in flat(weighted[i]):
+            _add_metric(made_of, name, output, target, loss, metric, "weighted_")
+
+
+def _metrics_per_output(metrics: Any, names: list[str]) -> list[Any]:
+    if isinstance(metrics, list | tuple) and len(names) > 1 and any(isinstance(m, list | tuple) for m in metrics):
+        return list(metrics)
+    return [metrics] * len(names) if not isinstance(metrics, dict) else [metrics.get(name) for name in names]
+
+
+def _add_metric(made_of: Objective, name: str, output: Any, target: Any, loss: Any, metric: Any, prefix: str) -> None:
+    """A metric of one output; `prefix` is of the names of those in which samples are weighted, or empty."""
+    label, function = _metric(metric, output, losses_functions.get(loss))
+    label = prefix + label
+    shown = f"{name}_{label}" if len(made_of.targets) > 1 else label
+    made_of.names.append(f"{shown}_{made_of.names.count(shown)}" if shown in made_of.names else shown)
+    weight = made_of.weight_of(target) if prefix else None
+    with name_scope(f"metrics/{label}"):
+        if isinstance(function, Metric):
+            made_of.updates += flat(function.update_state(target, output, weight))
+            made_of.values.append(function.result())
+            made_of.stateful.append(made_of.names[-1])
+            made_of.resets.append(function)
+        else:
+            made_of.values.append(_mean(function, target, output, weight))
 
 
 def _mean(function: Any, target: Any, output: Any, weight: Any) -> Any:
@@ -194,7 +202,7 @@ def _metric(metric: Any, output: Any, loss: Any) -> tuple[str, Any]:
         function = metrics_functions.get(metric)
         if isinstance(function, Metric):
             return function.name, function
-        return (metric if isinstance(metric, str) else getattr(function, "__name__", "metric")), function
+        return getattr(function, "__name__", metric if isinstance(metric, str) else "metric"), function
     of_loss = getattr(loss, "__name__", None) or snake_case(type(loss).__name__)
     size = K.int_shape(output)
     if (size is not None and size[-1] == 1) or of_loss == "binary_crossentropy":

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
+from penstock.keras.callbacks.logs import Logs
 from penstock.keras.engine.batches import Arrays, Source
 from penstock.keras.nested import flat, one_or_list
 from penstock.keras.utils.progress_bar import Progbar
@@ -55,10 +56,10 @@ def fit(
             model.reset_metrics()
             told.tell("on_epoch_begin", epoch, {})
             done = _epoch(model, source, step, names, told)
-            logs: dict[str, Any] = {}
+            logs = Logs()
             if validation is not None and done and (epoch + 1) % validation_freq == 0:
                 values = evaluate(model, validation)
-                logs = {f"val_{name}": value for name, value in zip(names, values, strict=True)}
+                logs.update({f"val_{name}": value for name, value in zip(names, values, strict=True)})
             told.tell("on_epoch_end", epoch, logs)
             if model.stop_training or not done:
                 break
@@ -74,7 +75,7 @@ def _epoch(model: Any, source: Source, step: Any, names: list[str], told: Callba
     """One epoch; returns how many steps it had."""
     done = 0
     for i, batch in enumerate(source.epoch()):
-        logs: dict[str, Any] = {"batch": i, "size": batch.size}
+        logs = Logs(batch=i, size=batch.size)
         told.batch_begin(i, logs)
         logs.update(zip(names, step(batch), strict=True))
         told.batch_end(i, logs)
