@@ -1318,12 +1318,22 @@ EXPORTS: dict[str, dict[str, str]] = {
             "squared_hinge"
         ),
         "penstock.keras.metrics.classes": (
-            "Accuracy BinaryAccuracy CategoricalAccuracy Mean MeanAbsoluteError MeanSquaredError Metric Precision "
-            "Recall SparseCategoricalAccuracy"
+            "Accuracy BinaryAccuracy CategoricalAccuracy Mean MeanAbsoluteError MeanSquaredError Metric "
+            "SparseCategoricalAccuracy"
+        ),
+        "penstock.keras.metrics.confusion": (
+            "AUC FalseNegatives FalsePositives Precision Recall SensitivityAtSpecificity SpecificityAtSensitivity "
+            "TrueNegatives TruePositives"
         ),
         "penstock.keras.metrics.functions": (
             "binary_accuracy categorical_accuracy deserialize get serialize sparse_categorical_accuracy "
             "sparse_top_k_categorical_accuracy top_k_categorical_accuracy"
+        ),
+        "penstock.keras.metrics.means": (
+            "BinaryCrossentropy CategoricalCrossentropy CategoricalHinge CosineSimilarity Hinge KLDivergence "
+            "LogCoshError MeanAbsolutePercentageError MeanIoU MeanRelativeError MeanSquaredLogarithmicError MeanTensor "
+            "Poisson RootMeanSquaredError SparseCategoricalCrossentropy SparseTopKCategoricalAccuracy SquaredHinge Sum "
+            "TopKCategoricalAccuracy"
         ),
     },
     "penstock.keras.models": {

@@ -11,13 +11,15 @@ from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K
+from penstock.keras.backend.state import unique_name
 from penstock.keras.losses import functions as losses
 from penstock.keras.metrics import functions
 from penstock.keras.named import made
 from penstock.keras.nested import flat
-from penstock.ops.array import expand_dims
+from penstock.ops.array import expand_dims, squeeze
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal
+from penstock.ops.confusion_matrix import remove_squeezable_dimensions
 from penstock.ops.division import div_no_nan
 from penstock.ops.filling import ones_like
 from penstock.ops.reduce import reduce_sum
@@ -29,7 +31,7 @@ class Metric:
     """Subclasses create variables with `add_weight`, and define `update_state(y_true, y_pred)` and `result()`."""
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
-        self.name = name or snake_case(type(self).__name__)
+        self.name = name or unique_name(snake_case(type(self).__name__))
         self.dtype = as_dtype(dtype or K.floatx())
         self.weights: list[Any] = []
 
@@ -69,6 +71,20 @@ class Metric:
         return cls(**config)
 
 
+def weighted(values: Any, weights: Any, dtype: Any) -> tuple[Any, Any]:
+    """Values times weights, and the weights in their shape, 1 by default; weights may lack the last axes."""
+    values = cast(values, dtype)
+    if weights is None:
+        return values, ones_like(values)
+    weights = cast(weights, dtype)
+    if weights.shape.ndims == values.shape.ndims + 1:
+        weights = squeeze(weights, [-1])
+    while len(weights.shape) < len(values.shape):
+        weights = expand_dims(weights, -1)
+    weights = weights * ones_like(values)
+    return values * weights, weights
+
+
 @export("keras.metrics.Mean")
 class Mean(Metric):
     """The mean of values, each times its weight."""
@@ -78,21 +94,14 @@ class Mean(Metric):
         self.total, self.count = self.add_weight("total"), self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        values = cast(values, self.dtype)
-        if sample_weight is None:
-            weights = ones_like(values)
-        else:
-            weights = cast(sample_weight, self.dtype)
-            while len(weights.shape) < len(values.shape):
-                weights = expand_dims(weights, -1)
-            weights = weights * ones_like(values)
-        return [self.total.assign_add(reduce_sum(values * weights)).op, self.count.assign_add(reduce_sum(weights)).op]
+        values, weights = weighted(values, sample_weight, self.dtype)
+        return [self.total.assign_add(reduce_sum(values)).op, self.count.assign_add(reduce_sum(weights)).op]
 
     def result(self) -> Any:
         return div_no_nan(self.total.read_value(), self.count.read_value())
 
 
-class _MeanOf(Mean):
+class MeanOf(Mean):
     """The mean of a function of targets and predictions."""
 
     function: Any
@@ -104,24 +113,22 @@ class _MeanOf(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        y_pred = cast(y_pred, self.dtype)
-        return super().update_state(
-            type(self).function(cast(y_true, self.dtype), y_pred, **self._arguments), sample_weight
-        )
+        y_true, y_pred = remove_squeezable_dimensions(cast(y_true, self.dtype), cast(y_pred, self.dtype))
+        return super().update_state(type(self).function(y_true, y_pred, **self._arguments), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **self._arguments}
 
 
 @export("keras.metrics.Accuracy")
-class Accuracy(_MeanOf):
+class Accuracy(MeanOf):
     """How often predictions equal targets."""
 
     function = staticmethod(lambda y_true, y_pred: cast(equal(y_true, y_pred), "float32"))
 
 
 @export("keras.metrics.BinaryAccuracy")
-class BinaryAccuracy(_MeanOf):
+class BinaryAccuracy(MeanOf):
     """How often predictions above a threshold are ones."""
 
     function = staticmethod(functions.binary_accuracy)
@@ -131,73 +138,28 @@ class BinaryAccuracy(_MeanOf):
 
 
 @export("keras.metrics.CategoricalAccuracy")
-class CategoricalAccuracy(_MeanOf):
+class CategoricalAccuracy(MeanOf):
     """How often the most probable class is right."""
 
     function = staticmethod(functions.categorical_accuracy)
 
 
 @export("keras.metrics.SparseCategoricalAccuracy")
-class SparseCategoricalAccuracy(_MeanOf):
+class SparseCategoricalAccuracy(MeanOf):
     """How often the most probable class is right, for targets that are numbers."""
 
     function = staticmethod(functions.sparse_categorical_accuracy)
 
 
 @export("keras.metrics.MeanSquaredError")
-class MeanSquaredError(_MeanOf):
+class MeanSquaredError(MeanOf):
     """The mean squared error."""
 
     function = staticmethod(losses.mean_squared_error)
 
 
 @export("keras.metrics.MeanAbsoluteError")
-class MeanAbsoluteError(_MeanOf):
+class MeanAbsoluteError(MeanOf):
     """The mean absolute error."""
 
     function = staticmethod(losses.mean_absolute_error)
-
-
-class _Counted(Metric):
-    """Of products of targets and predictions above a threshold."""
-
-    def __init__(self, thresholds: float | None = None, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(name, dtype)
-        self.threshold = 0.5 if thresholds is None else thresholds
-        self.right, self.all = self.add_weight("true_positives"), self.add_weight("all")
-
-    def _of(self, true: Any, found: Any) -> Any:
-        """What is counted, besides those that are both."""
-        raise NotImplementedError
-
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        true, found = cast(cast(y_true, "bool"), "float32"), cast(y_pred > self.threshold, "float32")
-        weights: Any = 1.0
-        if sample_weight is not None:
-            weights = cast(sample_weight, "float32")
-            while len(weights.shape) < len(true.shape):
-                weights = expand_dims(weights, -1)
-        both, counted = reduce_sum(true * found * weights), reduce_sum(self._of(true, found) * weights)
-        return [self.right.assign_add(both).op, self.all.assign_add(counted).op]
-
-    def result(self) -> Any:
-        return div_no_nan(self.right.read_value(), self.all.read_value())
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "thresholds": self.threshold}
-
-
-@export("keras.metrics.Precision")
-class Precision(_Counted):
-    """Of the predictions above the threshold, how many are right."""
-
-    def _of(self, true: Any, found: Any) -> Any:
-        return found
-
-
-@export("keras.metrics.Recall")
-class Recall(_Counted):
-    """Of the targets that are 1, how many are predicted above the threshold."""
-
-    def _of(self, true: Any, found: Any) -> Any:
-        return true
