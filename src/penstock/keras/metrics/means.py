@@ -69,10 +69,9 @@ class MeanIoU(Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         weights = None if sample_weight is None else reshape(cast(sample_weight, "float64"), [-1])
-        classes = [reshape(cast(cast(y, self.dtype), "int64"), [-1]) for y in (y_true, y_pred)]
-        return [
-            self.total_cm.assign_add(confusion_matrix(*classes, self.num_classes, "float64", weights=weights)).op
-        ]  # fmt: skip
+        true, found = (reshape(cast(cast(y, self.dtype), "int64"), [-1]) for y in (y_true, y_pred))
+        counts = confusion_matrix(true, found, self.num_classes, "float64", weights=weights)
+        return [self.total_cm.assign_add(counts).op]
 
     def result(self) -> Any:
         counts = cast(self.total_cm.read_value(), self.dtype)

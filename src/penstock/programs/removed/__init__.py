@@ -8,6 +8,7 @@ from penstock.programs.removed import (
     gensim,
     gym,
     hdf5,
+    imageio,
     keras,
     librosa,
     matplotlib,
@@ -20,6 +21,7 @@ from penstock.programs.removed import (
     pkg_resources,
     scipy,
     seaborn,
+    skimage,
     sklearn,
     sklearn_arguments,
     standard,
@@ -42,6 +44,8 @@ PATCHES = [
         matplotlib_artists,
         seaborn,
         hdf5,
+        imageio,
+        skimage,
         gym,
         keras,
         gensim,
@@ -51,12 +55,12 @@ PATCHES = [
 """By module: what is done to it when it has been imported."""
 MODULES: dict[str, ModuleOf] = {
     name: module
-    for library in (standard, numpy, scipy, sklearn, pandas, opencv, gym, librosa, pkg_resources)
+    for library in (standard, numpy, scipy, sklearn, skimage, pandas, opencv, gym, librosa, pkg_resources)
     for name, module in library.MODULES.items()
 }
 """By name: modules that are no more."""
 NAMES: dict[str, Mapping[str, Source]] = {
-    **{name: names for library in (standard, scipy, sklearn, opencv) for name, names in library.NAMES.items()},
+    **{name: names for library in (standard, scipy, sklearn, skimage, opencv) for name, names in library.NAMES.items()},
     "networkx": networkx.NAMES,
     "numpy": numpy.NAMES,
     "numpy.lib": numpy.LIB,

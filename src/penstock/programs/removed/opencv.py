@@ -1,11 +1,18 @@
-"""What OpenCV 3 has removed: the module cv2.cv, and names that begin with CV_."""
+"""What OpenCV 3 has removed: the module cv2.cv, and names that begin with CV_; NumPy's floats as points and sizes.
+
+Python took an object's `__int__` for a whole number until 3.10, and so did OpenCV.
+"""
 
 from __future__ import annotations
 
+import functools
+import numbers
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from penstock.programs.removed.giving import ModuleOf, Source, give
+from penstock.programs.report import REPORT
 
 _WITHOUT_CV = (
     "CAP_PROP_POS_MSEC CAP_PROP_POS_FRAMES CAP_PROP_POS_AVI_RATIO CAP_PROP_FRAME_WIDTH CAP_PROP_FRAME_HEIGHT "
@@ -36,5 +43,40 @@ _CONSTANTS: dict[str, Source] = {
 _FOURCC: dict[str, Source] = {"CV_FOURCC": "cv2:VideoWriter_fourcc", "FOURCC": "cv2:VideoWriter_fourcc"}
 
 NAMES: dict[str, dict[str, Source]] = {"cv2": {**_CONSTANTS, "cv": "cv2.cv:"}}
-PATCHES: dict[str, Callable[[Any], None]] = {"cv2": lambda module: give(module, NAMES["cv2"])}
+_WITH_SCALES = {"ellipse", "getRotationMatrix2D", "putText", "resize", "warpAffine"}
+_OF_PIXELS = {"arrowedLine", "circle", "drawMarker", "line", "rectangle"} | _WITH_SCALES
+"""Functions of points and sizes; those with scales have numbers that may have fractions, too."""
+
+
+def _whole(value: Any, scales: bool) -> Any:
+    """A point or size as whole numbers, a colour as Python's numbers, and other whole numbers."""
+    size = len(value) if isinstance(value, tuple | list) or getattr(value, "ndim", 0) == 1 else 0
+    if 2 <= size <= 4 and all(isinstance(each, numbers.Real) for each in value):
+        return tuple(int(each) if size == 2 else float(each) for each in value)
+    return int(float(value)) if isinstance(value, numbers.Real) and not scales else value
+
+
+def _of_pixels(function: Callable[..., Any], name: str, error: type[Exception]) -> Callable[..., Any]:
+    scales = name in _WITH_SCALES
+
+    @functools.wraps(function)
+    def called(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except (error, TypeError) as refused:
+            if "parse" not in str(refused) and "integer" not in str(refused) and "numeric" not in str(refused):
+                raise
+        REPORT.use(f"cv2.{name} of floats", sys._getframe(1))
+        return function(*[_whole(x, scales) for x in args], **{key: _whole(x, scales) for key, x in options.items()})
+
+    return called
+
+
+def _patch(cv2: Any) -> None:
+    give(cv2, NAMES["cv2"])
+    for name in _OF_PIXELS:
+        setattr(cv2, name, _of_pixels(getattr(cv2, name), name, cv2.error))
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {"cv2": _patch}
 MODULES = {"cv2.cv": ModuleOf(None, {**_CONSTANTS, **_FOURCC})}
