@@ -54,3 +54,115 @@ print(K.eval(total))
 
 def test_get_updates_takes_constraints_and_the_backend_has_the_modules_it_imports(tmp_path: Path) -> None:
     assert output_of(tmp_path, UPDATES) == "[2.4]\n3\n"
+
+
+INNER = """
+import numpy as np
+from keras import backend as K
+from keras.engine import InputSpec
+from keras.engine.base_layer import _collect_input_shape, _collect_previous_mask
+from keras.initializers import _compute_fans
+from keras.layers import Input, Masking, SimpleRNN
+from keras.layers.convolutional import _Conv
+from keras.layers.pooling import _GlobalPooling2D
+from keras.layers.recurrent import Recurrent
+from keras.models import Model
+from keras.optimizers import clip_norm
+
+class Plain(Recurrent):
+    def __init__(self, units, **kwargs):
+        self.units = units
+        super(Plain, self).__init__(**kwargs)
+        self.state_spec = InputSpec(shape=(None, units))
+
+    def build(self, input_shape):
+        if isinstance(input_shape, list):
+            input_shape = input_shape[0]
+        self.states = [None]
+        self.input_spec[0] = InputSpec(shape=(input_shape[0], None, input_shape[2]))
+        self.kernel = self.add_weight(shape=(input_shape[-1], self.units), name="kernel", initializer="glorot_uniform")
+        self.inner = self.add_weight(shape=(self.units, self.units), name="inner", initializer="orthogonal")
+        if self.stateful:
+            self.reset_states()
+        self.built = True
+
+    def preprocess_input(self, inputs, training=None):
+        return K.dot(inputs, self.kernel)
+
+    def step(self, inputs, states):
+        output = K.tanh(inputs + K.dot(states[0], self.inner))
+        return output, [output]
+
+x, s = Input((4, 3)), Input((2,))
+masked = Masking()(x)
+print(_collect_previous_mask([x, masked])[0], _collect_input_shape([x, s]))
+several = dict(return_sequences=True, return_state=True)
+own, theirs = Plain(2, **several), SimpleRNN(2, use_bias=False, **several)
+model = Model(x, own(masked) + theirs(masked))
+theirs.set_weights(own.get_weights())
+values = np.random.rand(2, 4, 3)
+values[0, 2:] = 0
+a, b, c, d = model.predict(values)
+print(np.allclose(a, c, atol=1e-6), np.allclose(b, d, atol=1e-6))
+begun = [layer(x, initial_state=s) for layer in (Plain(2), SimpleRNN(2, use_bias=False))]
+model = Model([x, s], begun)
+for layer in model.layers[-2:]:
+    layer.set_weights(own.get_weights())
+print(np.allclose(*model.predict([values, np.ones((2, 2))]), atol=1e-6))
+steps = Input(batch_shape=(2, 4, 3))
+model = Model(steps, Plain(2, stateful=True)(steps))
+first, second = (model.predict(values, batch_size=2) for _ in range(2))
+model.layers[-1].reset_states()
+print(np.allclose(first, second), np.allclose(first, model.predict(values, batch_size=2)))
+
+class Twice(_Conv):
+    def __init__(self, filters, kernel_size, **kwargs):
+        super(Twice, self).__init__(rank=2, filters=filters, kernel_size=kernel_size, **kwargs)
+
+    def call(self, inputs):
+        return 2 * K.conv2d(inputs, self.kernel, self.strides, self.padding, self.data_format, self.dilation_rate)
+
+class Least(_GlobalPooling2D):
+    def call(self, inputs):
+        return K.min(inputs, axis=[1, 2] if self.data_format == "channels_last" else [2, 3])
+
+i = Input((5, 5, 2))
+model = Model(i, Least()(Twice(3, 3, padding="same", kernel_initializer="ones")(i)))
+print(model.predict(np.ones((1, 5, 5, 2))))
+print(K.eval(clip_norm(K.constant([3.0, 4.0]), 1, K.constant(5.0))), _compute_fans((3, 3, 2, 4)))
+model.layers[1].name = "mine"
+print([layer.name for layer in model.layers], model.get_layer("mine").get_config()["name"])
+"""
+
+
+def test_layers_are_made_from_what_is_inside_keras(tmp_path: Path) -> None:
+    # Keras 2.2.5 prints the same.
+    assert output_of(tmp_path, INNER).splitlines() == [
+        "None [(None, 4, 3), (None, 2)]",
+        "True True",
+        "True",
+        "False True",
+        "[[16. 16. 16.]]",
+        "[0.6 0.8] (18, 36)",
+        "['input_4', 'mine', 'least_1'] mine",
+    ]
+
+
+NAMES = """
+from keras.layers import Dense, Input, LSTM
+from keras.models import Model, Sequential
+
+model = Sequential([Dense(3, input_shape=(4,)), Dense(2, activation="softmax")])
+print(model.name, [layer.name for layer in model.layers], [weight.name for weight in model.weights], model.output.name)
+x = Input((5, 3))
+print(Model(x, LSTM(2)(x)).name, model.get_layer("dense_1") is model.layers[0])
+"""
+
+
+def test_layers_are_numbered_from_one(tmp_path: Path) -> None:
+    # Keras 2.2.5 prints the same.
+    assert output_of(tmp_path, NAMES).splitlines() == [
+        "sequential_1 ['dense_1', 'dense_2'] ['dense_1/kernel:0', 'dense_1/bias:0', 'dense_2/kernel:0', "
+        "'dense_2/bias:0'] dense_2/Softmax:0",
+        "model_1 True",
+    ]

@@ -171,10 +171,19 @@ def reset_uids() -> None:
     _names.pop(get_default_graph(), None)
 
 
+_first_number = 0
+
+
+def number_names_from(first: int) -> None:
+    """How default names begin: 0 for "dense" before "dense_1", 1 for "dense_1"."""
+    global _first_number
+    _first_number = first
+
+
 def unique_name(prefix: str) -> str:
     """A layer's default name in this graph: "dense", "dense_1", …"""
     counts = _names.setdefault(get_default_graph(), {})
-    number = counts.get(prefix, 0)
+    number = counts.get(prefix, _first_number)
     counts[prefix] = number + 1
     return f"{prefix}_{number}" if number else prefix
 

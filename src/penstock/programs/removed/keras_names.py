@@ -33,13 +33,43 @@ _LAYERS: dict[str, Source] = {
                                            "MaxoutDense", "TimeDistributedDense")
 }  # fmt: skip
 
+_INNER = "penstock.programs.removed.keras_inner"
+_NODES: dict[str, Source] = {
+    "_collect_previous_mask": f"{_INNER}:collect_previous_mask",
+    "_collect_input_shape": f"{_INNER}:collect_input_shape",
+    "_to_snake_case": f"{_INNER}:snake_case",
+    "_to_list": f"{_INNER}:as_list",
+    "Node": "penstock.keras.engine.node:Node",
+}
+_FILES: dict[str, Source] = {
+    name: f"{_INNER}:{name}" for name in ("load_weights_from_hdf5_group", "load_weights_from_hdf5_group_by_name")
+}
+_RECURRENT: dict[str, Source] = {
+    "Recurrent": f"{_INNER}:Recurrent",
+    "_time_distributed_dense": f"{_INNER}:time_distributed_dense",
+    "time_distributed_dense": f"{_INNER}:time_distributed_dense",
+}
+_NETWORK = "penstock.keras.engine.model:Model"
+
 NAMES: dict[str, Mapping[str, Source]] = {
-    "optimizers": _OPTIMIZERS,
+    "optimizers": {**_OPTIMIZERS, "clip_norm": f"{_INNER}:clip_norm"},
+    "initializers": {"_compute_fans": f"{_INNER}:compute_fans"},
+    "engine": {"Network": _NETWORK, "Container": _NETWORK},
+    "engine.base_layer": _NODES,
+    "engine.network": {"Network": _NETWORK},
+    "engine.saving": _FILES,
+    "engine.topology": {**_NODES, **_FILES, "Container": _NETWORK},
     "backend": _BACKEND,
     "backend.tensorflow_backend": _BACKEND,
-    "layers": {**_LAYERS, "K": "penstock.keras.backend:"},
+    "layers": {**_LAYERS, **_RECURRENT, "K": "penstock.keras.backend:"},
     "layers.core": {**_LAYERS, "K": "penstock.keras.backend:"},
-    "layers.convolutional": _LAYERS,
+    "layers.convolutional": {**_LAYERS, "_Conv": f"{_INNER}:Conv"},
+    "layers.pooling": {
+        "_GlobalPooling1D": f"{_INNER}:GlobalPooling1D",
+        "_GlobalPooling2D": f"{_INNER}:GlobalPooling2D",
+        "_Pooling2D": f"{_INNER}:Pooling2D",
+    },
+    "layers.recurrent": _RECURRENT,
     "layers.merge": {"_Merge": "penstock.keras.layers.merge:_Merge", **_LAYERS},
     "models": {"Input": "penstock.keras:Input"},
     "regularizers": {"l1l2": "penstock.keras.regularizers:l1_l2", "activity_l1": "penstock.keras.regularizers:l1",
@@ -47,7 +77,8 @@ NAMES: dict[str, Mapping[str, Source]] = {
     "applications.imagenet_utils": {"_obtain_input_shape": f"{_LEGACY}:obtain_input_shape"},
     "applications.mobilenet": {"relu6": f"{_LEGACY}:relu6", "DepthwiseConv2D": "penstock.keras.layers:DepthwiseConv2D"},
     "preprocessing.text": {"base_filter": f"{_LEGACY}:base_filter"},
-    "preprocessing.image": {"list_pictures": f"{_LEGACY}:list_pictures"},
+    "preprocessing.image": {"list_pictures": f"{_LEGACY}:list_pictures",
+                            "transform_matrix_offset_center": f"{_INNER}:transform_matrix_offset_center"},
 }  # fmt: skip
 """By a module of `keras`: the names that it lacks, and where they are."""
 
@@ -60,7 +91,7 @@ MODULES: dict[str, Mapping[str, Source]] = {
     "objectives": {},
     "initializations": {},
     "legacy": {},
-    "legacy.layers": _LAYERS,
+    "legacy.layers": {**_LAYERS, **_RECURRENT},
     "legacy.interfaces": {},
     "backend.common": {
         **_BACKEND,

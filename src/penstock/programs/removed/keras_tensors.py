@@ -1,4 +1,4 @@
-"""What tensors and optimizers of Keras had as a package of its own: `_keras_shape`, `get_updates` of three arguments.
+"""What tensors, layers and optimizers of Keras had as a package of its own: `_keras_shape`, names that can be set.
 
 Facts from Keras 2.2 (`keras.engine.base_layer`, `keras.legacy.interfaces`).
 """
@@ -14,7 +14,9 @@ from penstock.client.variable import Variable
 from penstock.graph.composite import SparseTensor
 from penstock.graph.operation import Tensor
 from penstock.keras import backend as K
+from penstock.keras.backend.state import number_names_from
 from penstock.keras.optimizers.base import Optimizer
+from penstock.layers.base import Layer
 from penstock.programs.report import REPORT
 
 
@@ -41,7 +43,14 @@ def give_attributes() -> None:
     for kind in kinds:
         kind._keras_shape = property(_shape, _set_shape)
         kind._uses_learning_phase = property(lambda x: False, _ignored)
+    number_names_from(1)  # its first layer was "dense_1", which is "dense" in tf.keras
+    Layer.name = Layer.name.setter(_set_name)  # type: ignore[attr-defined, method-assign]
     _take_constraints(Optimizer)
+
+
+def _set_name(layer: Any, name: str) -> None:
+    """It was an attribute like any other, of models too."""
+    layer._name = name
 
 
 def _take_constraints(optimizer: Any) -> None:
