@@ -92,6 +92,19 @@ def test_plots_take_lists_in_which_some_are_arrays_of_one_element(tmp_path: Path
     assert "plots of lists with arrays of one element took the elements" in told
 
 
+def test_ticks_may_have_another_number_of_labels(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    text = (
+        "import numpy as np, matplotlib.pyplot as plt\n"
+        "plt.xticks(np.arange(3), np.array([0.5, 1.5]))\nplt.yticks([0, 1], ['a', 'b', 'c'])\n"
+        "axes = plt.gca()\n"
+        "print([[t.get_text() for t in side.get_ticklabels()] for side in (axes.xaxis, axes.yaxis)])\n"
+    )
+    printed, told = run(tmp_path, text)
+    assert printed == "[['0.5', '1.5', ''], ['a', 'b']]\n"
+    assert "tick labels of another number than the ticks" in told
+
+
 def test_games_have_a_screen_and_a_loudspeaker_unless_the_environment_names_others(tmp_path: Path) -> None:
     text = "import os, tensorflow as tf\nprint(os.environ['SDL_VIDEODRIVER'], os.environ['SDL_AUDIODRIVER'])\n"
     assert output_of(tmp_path, text, DISPLAY="", WAYLAND_DISPLAY="", SDL_VIDEODRIVER="offscreen") == "offscreen dummy\n"

@@ -59,6 +59,7 @@ def patch_axis(axis: Any) -> None:
                  "gridline": "gridOn"}[name]  # fmt: skip
         setattr(axis.Tick, short, _visible(name))
     axis.Tick.label = property(lambda self: self.label1)
+    axis.Axis.set_ticklabels = _of_any_number(axis.Axis.set_ticklabels)
 
 
 def patch_contour(contour: Any) -> None:
@@ -113,6 +114,20 @@ def _of_numbers(show: Callable[..., Any]) -> Callable[..., Any]:
         return show(self, X, *args, **options)
 
     return showing
+
+
+def _of_any_number(label: Callable[..., Any]) -> Callable[..., Any]:
+    """Labels of ticks that are at fixed places: those that lack one had an empty one, and more were left out."""
+
+    @functools.wraps(label)
+    def set_ticklabels(self: Any, labels: Any, *args: Any, **options: Any) -> Any:
+        places = getattr(self.get_major_locator(), "locs", None)
+        if places is None or options.get("minor") or len(labels := list(labels)) in (0, len(places)):
+            return label(self, labels, *args, **options)
+        REPORT.use("tick labels of another number than the ticks", None)
+        return label(self, [*labels[: len(places)], *[""] * (len(places) - len(labels))], *args, **options)
+
+    return set_ticklabels
 
 
 def _placed(legend: Callable[..., Any]) -> Callable[..., Any]:
