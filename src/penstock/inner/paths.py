@@ -122,7 +122,7 @@ PUBLIC = {
         "training.monitored_session training.moving_averages training.optimizer training.queue_runner "
         "training.queue_runner_impl training.rmsprop training.saver training.session_manager training.session_run_hook "
         "training.slot_creator training.summary_io training.supervisor training.sync_replicas_optimizer "
-        "training.training training.training_util checkpoint.checkpoint_management training.adagrad_da "
+        "training.training training.training_util checkpoint.checkpoint checkpoint.checkpoint_management training.adagrad_da "
         "training.checkpoint_management training.checkpoint_ops training.checkpoint_state_pb2 training.checkpointable "
         "training.evaluation training.learning_rate_decay_v2 training.proximal_adagrad "
         "training.proximal_gradient_descent training.py_checkpoint_reader training.saveable_object training.server_lib "

@@ -15,7 +15,6 @@ import numpy as np
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
 from penstock.export import export
-from penstock.tensor.dtypes import DType
 
 Dims = tuple[int | None, ...] | None
 """The sizes of a shape; None is a shape of unknown rank."""
@@ -40,6 +39,8 @@ def _size(value: DimensionLike) -> int | None:
 
 def _whole(value: DimensionLike) -> int:
     """What `int` makes of a size that a program computed by "/", or read from its command line."""
+    from penstock.tensor.dtypes import DType  # which imports torch; `penstock run` knows shapes without it
+
     try:
         if isinstance(value, DType):
             raise TypeError
