@@ -3,6 +3,7 @@ text as objects, numbers of wider types, means of the columns that have numbers.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable
@@ -20,10 +21,9 @@ _FREQUENCIES = {"H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns",
 
 
 def patch(pandas: Any) -> None:
-    if hasattr(pandas.options, "future") and hasattr(pandas.options.future, "infer_string"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the option is deprecated as well
-            pandas.options.future.infer_string = False  # text is of dtype object
+    with warnings.catch_warnings(), contextlib.suppress(AttributeError):
+        warnings.simplefilter("ignore")  # the option is deprecated as well
+        pandas.options.future.infer_string = False  # text is of dtype object
     for cls in (pandas.DataFrame, pandas.Series):
         cls.values = property(_writable(cls.values.fget))
         cls.to_numpy = _writable(cls.to_numpy)
