@@ -460,3 +460,13 @@ def test_fit_prints_lines_as_keras_does(capsys: pytest.CaptureFixture[str]) -> N
     assert lines[2].startswith("40/40 [==============================] - 0s ")
     shown = [part.split(":")[0] for part in lines[2].split(" - ")[2:]]
     assert shown == ["loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"]
+
+
+def test_a_model_made_of_tensors_has_these_as_its_first_call() -> None:
+    x, layer = tf.keras.Input((4,)), tf.keras.layers.Dense(3)
+    model = tf.keras.Model(x, layer(x))
+    assert model.get_output_at(-1) is model.output and model.get_input_shape_at(0) == (None, 4)
+    again = model(tf.keras.Input((4,)))
+    assert model.get_output_at(1) is again and model.get_output_shape_at(-1) == (None, 3)
+    with pytest.raises(ValueError, match="call 5 of dense"):
+        layer.get_output_at(5)

@@ -388,17 +388,27 @@ class Layer(base.Layer):
 
     def get_input_at(self, node_index: int) -> Any:
         """The tensor, or tensors, of a call."""
-        return one_or_list(self._inbound_nodes[node_index].tensors)
+        return one_or_list(self._call_at(node_index)[0])
 
     def get_output_at(self, node_index: int) -> Any:
         """The result, or results, of a call."""
-        return one_or_list(self._inbound_nodes[node_index].results)
+        return one_or_list(self._call_at(node_index)[1])
 
     def get_input_shape_at(self, node_index: int) -> Any:
-        return one_or_list([K.int_shape(x) for x in self._inbound_nodes[node_index].tensors])
+        return one_or_list([K.int_shape(x) for x in self._call_at(node_index)[0]])
 
     def get_output_shape_at(self, node_index: int) -> Any:
-        return one_or_list([K.int_shape(x) for x in self._inbound_nodes[node_index].results])
+        return one_or_list([K.int_shape(x) for x in self._call_at(node_index)[1]])
+
+    def _call_at(self, node_index: int) -> tuple[list[Any], list[Any]]:
+        """What a call took and gave. Raises ValueError if there was none."""
+        calls = self._calls()
+        if not -len(calls) <= node_index < len(calls):
+            raise ValueError(f"Asked for call {node_index} of {self.name}, but it has only {len(calls)} inbound nodes.")
+        return calls[node_index]
+
+    def _calls(self) -> list[tuple[list[Any], list[Any]]]:
+        return [(node.tensors, node.results) for node in self._inbound_nodes]
 
 
 def classes_in(layer: Any) -> dict[str, Any]:

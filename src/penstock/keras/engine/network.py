@@ -168,6 +168,11 @@ class Network(Layer):
     def output_shape(self) -> Any:
         return one_or_list([K.int_shape(x) for x in flat(self.output)])
 
+    def _calls(self) -> list[tuple[list[Any], list[Any]]]:
+        """A model that was made of tensors has its own as the first call."""
+        own = [] if self.outputs is None else [(self.inputs, self.outputs)]
+        return own + super()._calls()
+
     @property
     def updates(self) -> list[Any]:
         """The updates of its calls of layers that are trained, or keep state."""
