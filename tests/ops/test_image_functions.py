@@ -236,7 +236,7 @@ def test_an_image_of_unknown_rank_is_one_image() -> None:
         tf.image.rot90(image),
         tf.image.grayscale_to_rgb(image[..., :1]),
     ]
-    assert made[0].shape == [5, 5, None]
+    assert made[0].shape.as_list() == [5, 5, None]
     crop, padded, flipped, turned, grey = _run(made, {image: X[0]})
     np.testing.assert_array_equal(crop, X[0, 1:6, 2:7])
     np.testing.assert_array_equal(padded[1:8, 1:10], X[0])

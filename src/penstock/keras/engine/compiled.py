@@ -161,10 +161,10 @@ class Compiled(Network):
         self._planned("predict", False, self._trained("predict"))
 
     def _make_test_function(self) -> None:
-        self._planned("test", True, self._trained("test"))
+        self._planned("test", False, self._trained("test"))
 
     def _make_train_function(self) -> None:
-        self._planned("train", True, self._trained("train"))
+        self._planned("train", False, self._trained("train"))
 
     @property
     def predict_function(self) -> Any:
