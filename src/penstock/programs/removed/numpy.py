@@ -208,34 +208,6 @@ def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
     return making
 
 
-def _rows(value: Any) -> Any:
-    """A list as an array; of objects if it must be."""
-    import numpy
-
-    if not isinstance(value, list):
-        return value
-    try:
-        return numpy.array(value)
-    except ValueError:
-        return numpy.array(value, dtype=object)
-
-
-def _saving_ragged(save: Callable[..., Any], label: str) -> Callable[..., Any]:
-    """`save(file, *arrays, **arrays)`, whose lists of rows that differ in length are made arrays of objects."""
-
-    @functools.wraps(save)
-    def saving(file: Any, *args: Any, **options: Any) -> Any:
-        try:
-            return save(file, *args, **options)
-        except ValueError as error:
-            if "inhomogeneous" not in str(error):
-                raise
-            REPORT.use(f"{label} of rows of different lengths", sys._getframe(1))
-            return save(file, *map(_rows, args), **{name: _rows(value) for name, value in options.items()})
-
-    return saving
-
-
 def _counted_by_floats(make: Callable[..., Any]) -> Callable[..., Any]:
     """`make(start, stop, num)`, which rounds a `num` down that is no whole number, as until NumPy 1.17."""
 
@@ -297,8 +269,6 @@ def patch(numpy: Any) -> None:
         setattr(numpy, name, _counted_by_floats(getattr(numpy, name)))
     numpy.array, numpy.asarray = _ragged(numpy.array, "np.array"), _ragged(numpy.asarray, "np.asarray")
     numpy.full = _filled(numpy.full)
-    for name in ("save", "savez", "savez_compressed"):
-        setattr(numpy, name, _saving_ragged(getattr(numpy, name), f"np.{name}"))
     give(numpy, {name: source for name, source in NAMES.items() if name not in vars(numpy)}, "np")
     if _prints_as_then:
         _print_as(numpy, "1.25")

@@ -36,6 +36,8 @@ _OF_ROWS_RANDOM = "choice permutation"
 _OF_ARRAYS = "concatenate dstack hstack stack vstack"
 """Those of them whose lists hold such lists."""
 
+_SAVING = "save savez savez_compressed"
+
 
 def recfromcsv(fname: Any, **options: Any) -> Any:
     """A file of commas whose first line has the names of its columns."""
@@ -48,6 +50,8 @@ def patch(numpy: Any) -> None:
     numpy.unique = _flat_inverse(numpy.unique)
     for name in _OF_ROWS.split():
         setattr(numpy, name, _of_rows(getattr(numpy, name), f"np.{name}"))
+    for name in _SAVING.split():
+        setattr(numpy, name, _of_rows(getattr(numpy, name), f"np.{name}", by_libraries=True))
 
 
 def patch_random(random: Any) -> None:
@@ -100,20 +104,22 @@ def _of_vectors(solve: Callable[..., Any]) -> Callable[..., Any]:
     return solving
 
 
-def _of_rows(function: Callable[..., Any], label: str) -> Callable[..., Any]:
-    """`function(list, …)`, whose lists of rows that differ in length become arrays of objects."""
+def _of_rows(function: Callable[..., Any], label: str, by_libraries: bool = False) -> Callable[..., Any]:
+    """`function(list, …)`, whose lists of rows that differ in length become arrays of objects. by_libraries: when these
+    call it, too; most rely on its refusals."""
 
     @functools.wraps(function)
     def applied(*args: Any, **options: Any) -> Any:
         try:
             return function(*args, **options)
         except ValueError as error:
-            if "inhomogeneous" not in str(error) or not is_of_program(sys._getframe(1).f_code.co_filename):
+            ours = by_libraries or is_of_program(sys._getframe(1).f_code.co_filename)
+            if "inhomogeneous" not in str(error) or not ours:
                 raise
             REPORT.use(f"{label} of rows of different lengths", sys._getframe(1))
             if function.__name__ in _OF_ARRAYS.split():
                 return function([_rows(each) for each in args[0]], *args[1:], **options)
-            return function(*map(_rows, args), **options)
+            return function(*map(_rows, args), **{name: _rows(value) for name, value in options.items()})
 
     return applied
 
