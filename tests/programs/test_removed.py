@@ -580,3 +580,12 @@ def test_tests_of_a_program_run_under_an_installed_module(tmp_path: Path) -> Non
     )
     found = penstock_run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_sum.py")
     assert found.returncode == 1 and "1 failed, 1 passed" in found.stdout
+
+
+def test_libraries_are_put_right_once_where_penstock_is_imported_twice(tmp_path: Path) -> None:
+    text = (
+        "import sys\nimport networkx\n"
+        "for name in [name for name in sys.modules if name.split('.')[0] == 'penstock']:\n    del sys.modules[name]\n"
+        "from penstock.programs import running\nrunning.prepare()\nprint(networkx.Graph().nodes())\n"
+    )
+    assert output_of(tmp_path, text) == "[]\n"

@@ -17,6 +17,8 @@ from penstock.programs.report import REPORT
 
 Patch = Callable[[ModuleType], None]
 
+_PATCHED = "__penstock_patched__"  # in a module: whether it is
+
 
 class _Patched(Loader):
     """Loads a module, and patches it then."""
@@ -32,9 +34,9 @@ class _Patched(Loader):
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader  # which may give resources as well
+        vars(module).pop(_PATCHED, None)  # loaded again, it is not
         self._loader.exec_module(module)
-        for patch in self._patches:
-            patch(module)
+        _apply(self._patches, module)
 
 
 class PatchFinder(MetaPathFinder):
@@ -110,5 +112,13 @@ def install(patches: Iterable[dict[str, Patch]], modules: dict[str, ModuleOf]) -
     sys.meta_path.insert(0, PatchFinder(wanted))
     sys.meta_path.append(StandInFinder(modules))
     for name in wanted.keys() & sys.modules.keys():
-        for patch in wanted[name]:
-            patch(sys.modules[name])
+        _apply(wanted[name], sys.modules[name])
+
+
+def _apply(patches: list[Patch], module: ModuleType) -> None:
+    """Once for a module, also where Penstock is imported a second time in this process."""
+    if _PATCHED in vars(module):
+        return
+    setattr(module, _PATCHED, True)
+    for patch in patches:
+        patch(module)

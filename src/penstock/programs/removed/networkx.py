@@ -215,8 +215,6 @@ def patch_node_link(module: Any) -> None:
 
 
 def patch(networkx: Any) -> None:
-    if "__version__" not in vars(networkx):
-        return  # by an earlier program of this process
     for name in _MATRICES:
         if hasattr(networkx, name):
             setattr(networkx, name, _of_matrices(getattr(networkx, name)))
