@@ -7,11 +7,8 @@ these anew.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from conformance.checkpoint_models import QUANTISED, Array, Model, Region, build, dtype_name, models, region_spec
+from conformance.inside import ROOT, options, run_inside
 from conformance.values import from_json, to_json
 
-ROOT = Path(__file__).resolve().parent.parent
+MODULE = "conformance.checkpoints"
 RECORD = ROOT / "tests" / "data" / "checkpoints"
 RECORDED = (
     "every type",
@@ -38,11 +36,7 @@ _EXPECTED = "expected.json"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tensorflow", default=os.environ.get("CONFORMANCE_TENSORFLOW"), help="a Python that has it")
-    parser.add_argument("--record", action="store_true", help=f"keep some in {RECORD.relative_to(ROOT)}")
-    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)  # what TensorFlow is to do, and where
-    args = parser.parse_args()
+    args = options(__doc__, RECORD)
     if args.inside:
         return {"save": save_all, "check": check_all}[args.inside[0]](Path(args.inside[1]))
     if not args.tensorflow:
@@ -52,10 +46,10 @@ def main() -> int:
         return len(found) > 0
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours = Path(folder) / "theirs", Path(folder) / "ours"
-        inside(args.tensorflow, "save", theirs)
+        run_inside(args.tensorflow, MODULE, "save", theirs)
         found = read_all(theirs)
         write_all(theirs, ours)
-        found += inside(args.tensorflow, "check", ours).splitlines()
+        found += run_inside(args.tensorflow, MODULE, "check", ours)
         if args.record:
             shutil.rmtree(RECORD, ignore_errors=True)
             for model in models():
@@ -63,16 +57,6 @@ def main() -> int:
                     shutil.copytree(theirs / model.folder, RECORD / model.folder)
     print("\n".join([f"{len(models())} models both ways, {len(found)} differences.", *found]))
     return len(found) > 0
-
-
-def inside(python: str, what: str, folder: Path) -> str:
-    """What this script prints under TensorFlow."""
-    command = [python, "-m", "conformance.checkpoints", "--inside", what, str(folder)]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"TensorFlow could not {what}:\n{done.stderr[-3000:]}")
-    return done.stdout
 
 
 # --- under TensorFlow ---------------------------------------------------------------------------------

@@ -7,10 +7,8 @@ checkpoints recorded in tests/data are restored. `--record` makes these anew.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from conformance.inside import ROOT, options, run_inside
 from conformance.object_models import MODELS
 
-ROOT = Path(__file__).resolve().parent.parent
+MODULE = "conformance.object_checkpoints"
 RECORD = ROOT / "tests" / "data" / "object_checkpoints"
 _SETTINGS = ("beta_1", "beta_2", "rho", "momentum", "decay", "learning_rate")
 """Numbers that are in variables in TensorFlow, and in some optimizers here in the graph: they keep their values."""
@@ -28,11 +27,7 @@ _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tensorflow", default=os.environ.get("CONFORMANCE_TENSORFLOW"), help="a Python that has it")
-    parser.add_argument("--record", action="store_true", help=f"keep them in {RECORD.relative_to(ROOT)}")
-    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)  # what TensorFlow is to do, and where
-    args = parser.parse_args()
+    args = options(__doc__, RECORD)
     if args.inside:
         import tensorflow as tf
 
@@ -45,25 +40,15 @@ def main() -> int:
     else:
         with tempfile.TemporaryDirectory() as folder:
             theirs, ours = Path(folder) / "theirs", Path(folder) / "ours"
-            found = _inside(args.tensorflow, "save", theirs)
+            found = run_inside(args.tensorflow, MODULE, "save", theirs)
             found += _all(tf, "check", theirs)
             found += _all(tf, "save", ours)
-            found += _inside(args.tensorflow, "check", ours)
+            found += run_inside(args.tensorflow, MODULE, "check", ours)
             if args.record:
                 shutil.rmtree(RECORD, ignore_errors=True)
                 shutil.copytree(theirs, RECORD)
     print("\n".join([f"{len(MODELS)} sets of objects, {len(found)} differences.", *found]))
     return len(found) > 0
-
-
-def _inside(python: str, what: str, folder: Path) -> list[str]:
-    """What this script finds under TensorFlow."""
-    command = [python, "-m", "conformance.object_checkpoints", "--inside", what, str(folder)]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"TensorFlow could not {what}:\n{done.stderr[-3000:]}")
-    return done.stdout.split("\n")[:-1] if done.stdout.strip() else []
 
 
 def _all(tf: Any, what: str, folder: Any) -> list[str]:
