@@ -16,7 +16,7 @@ help:
 	@echo "make fuzz   load and run 10,000 damaged graphs, models and checkpoints, and other files (ARGS='--cases N --seed N')"
 	@echo "make check  lint, formatting, types and who imports whom"
 	@echo "make tables write the tables of public names and ops, after one is added or moved"
-	@echo "make conformance  compare every op with TensorFlow, and exchange checkpoints, meta graphs and models (CONFORMANCE_TENSORFLOW names a Python that has it)"
+	@echo "make conformance  compare every op with TensorFlow, and exchange checkpoints, meta graphs and models (CONFORMANCE_TENSORFLOW names a Python that has it, CONFORMANCE_TENSORFLOW_1 one with 1.15, for checkpoints of objects)"
 	@echo "make bench  time Penstock beside TensorFlow, PyTorch and JAX (those that are installed)"
 
 # The environment is remade whenever what it is made from changes.

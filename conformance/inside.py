@@ -10,10 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def options(description: str | None, record: Path) -> argparse.Namespace:
-    """tensorflow: a Python, or None; record: whether `record` is made anew; inside: what to do in TensorFlow, where."""
+def options(description: str | None, record: Path, variable: str = "CONFORMANCE_TENSORFLOW") -> argparse.Namespace:
+    """tensorflow: a Python, or None; record: whether `record` is made anew; inside: what to do in TensorFlow, where.
+    variable: of the environment, that names the Python where --tensorflow is not given."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--tensorflow", default=os.environ.get("CONFORMANCE_TENSORFLOW"), help="a Python that has it")
+    parser.add_argument("--tensorflow", default=os.environ.get(variable), help="a Python that has it")
     parser.add_argument("--record", action="store_true", help=f"keep some in {record.relative_to(ROOT)}")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     return parser.parse_args()

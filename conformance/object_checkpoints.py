@@ -1,6 +1,6 @@
 """Exchange checkpoints of objects with TensorFlow, both ways: `python -m conformance.object_checkpoints`.
 
-TensorFlow 1.15 (under the Python named by --tensorflow or CONFORMANCE_TENSORFLOW) saves objects, which are restored
+TensorFlow 1.15 (under the Python named by --tensorflow or CONFORMANCE_TENSORFLOW_1) saves objects, which are restored
 here into the same ones, with nothing left over on either side; and what is saved here it restores. Without it, the
 checkpoints recorded in tests/data are restored. `--record` makes these anew.
 """
@@ -27,7 +27,7 @@ _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def main() -> int:
-    args = options(__doc__, RECORD)
+    args = options(__doc__, RECORD, "CONFORMANCE_TENSORFLOW_1")
     if args.inside:
         import tensorflow as tf
 
