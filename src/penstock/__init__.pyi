@@ -61,6 +61,7 @@ from penstock import version as versions
 from penstock.client.accumulators import ConditionalAccumulator as ConditionalAccumulator
 from penstock.client.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from penstock.client.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from penstock.client.compatibility import control_flow_v2_enabled as control_flow_v2_enabled
 from penstock.client.compatibility import dimension_at_index as dimension_at_index
 from penstock.client.compatibility import dimension_value as dimension_value
 from penstock.client.compatibility import disable_v2_behavior as disable_control_flow_v2
@@ -68,6 +69,7 @@ from penstock.client.compatibility import disable_v2_behavior as disable_eager_e
 from penstock.client.compatibility import disable_v2_behavior as disable_tensor_equality
 from penstock.client.compatibility import disable_v2_behavior as disable_v2_behavior
 from penstock.client.compatibility import disable_v2_behavior as disable_v2_tensorshape
+from penstock.client.compatibility import enable_control_flow_v2 as enable_control_flow_v2
 from penstock.client.compatibility import enable_eager_execution as enable_eager_execution
 from penstock.client.compatibility import enable_v2_behavior as enable_v2_behavior
 from penstock.client.compatibility import executing_eagerly as executing_eagerly
@@ -675,38 +677,39 @@ __all__ = [
     "nest", "nn", "placement", "profiler", "python", "python_io", "quantization", "queue", "ragged", "random",
     "raw_ops", "resource_loader", "saved_model", "sets", "signal", "sparse", "spectral", "strings", "summary",
     "sysconfig", "test", "tpu", "train", "tune", "user_ops", "version", "versions", "ConditionalAccumulator",
-    "ConditionalAccumulatorBase", "SparseConditionalAccumulator", "dimension_at_index", "dimension_value",
-    "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality", "disable_v2_behavior",
-    "disable_v2_tensorshape", "enable_eager_execution", "enable_v2_behavior", "executing_eagerly", "op_scope",
-    "CriticalSection", "custom_gradient", "grad_pass_through", "recompute_grad", "constant_initializer",
-    "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "orthogonal_initializer",
-    "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
-    "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",
-    "tables_initializer", "Module", "create_partitioned_variables", "fixed_size_partitioner",
-    "min_max_variable_partitioner", "variable_axis_size_partitioner", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue",
-    "QueueBase", "RandomShuffleQueue", "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader",
-    "TextLineReader", "WholeFileReader", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
-    "disable_resource_variables", "enable_resource_variables", "resource_variables_enabled", "variable_creator_scope",
-    "VariableScope", "get_local_variable", "get_variable", "get_variable_scope", "no_regularizer", "variable_op_scope",
-    "variable_scope", "AUTO_REUSE", "all_variables", "assert_variables_initialized", "global_variables",
-    "global_variables_initializer", "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-    "local_variables", "local_variables_initializer", "model_variables", "moving_average_variables",
-    "report_uninitialized_variables", "trainable_variables", "variables_initializer", "is_tensor", "OpError", "to_onnx",
-    "to_torch", "AggregationMethod", "NoGradient", "NotDifferentiable", "RegisterGradient", "UnconnectedGradients",
-    "gradients", "no_gradient", "make_ndarray", "make_tensor_proto", "IndexedSlices", "IndexedSlicesValue",
-    "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
-    "get_static_value", "constant", "convert_to_tensor", "register_tensor_conversion_function", "get_default_session",
-    "DeviceSpec", "init_scope", "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys",
-    "add_to_collection", "add_to_collections", "colocate_with", "container", "control_dependencies", "device",
-    "get_all_collection_keys", "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope",
-    "reset_default_graph", "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__",
-    "__monolithic_build__", "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n",
-    "add_n", "arg_max", "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow",
-    "scalar_mul", "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape",
-    "shape_n", "size", "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity",
-    "no_op", "placeholder", "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape",
-    "broadcast_to", "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double",
-    "to_float", "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
+    "ConditionalAccumulatorBase", "SparseConditionalAccumulator", "control_flow_v2_enabled", "dimension_at_index",
+    "dimension_value", "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality",
+    "disable_v2_behavior", "disable_v2_tensorshape", "enable_control_flow_v2", "enable_eager_execution",
+    "enable_v2_behavior", "executing_eagerly", "op_scope", "CriticalSection", "custom_gradient", "grad_pass_through",
+    "recompute_grad", "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
+    "ones_initializer", "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer",
+    "truncated_normal_initializer", "uniform_unit_scaling_initializer", "variance_scaling_initializer",
+    "zeros_initializer", "initialize_all_tables", "tables_initializer", "Module", "create_partitioned_variables",
+    "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner", "FIFOQueue",
+    "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "FixedLengthRecordReader", "IdentityReader",
+    "ReaderBase", "TFRecordReader", "TextLineReader", "WholeFileReader", "make_template", "Variable",
+    "VariableAggregation", "VariableSynchronization", "disable_resource_variables", "enable_resource_variables",
+    "resource_variables_enabled", "variable_creator_scope", "VariableScope", "get_local_variable", "get_variable",
+    "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope", "AUTO_REUSE", "all_variables",
+    "assert_variables_initialized", "global_variables", "global_variables_initializer", "initialize_all_variables",
+    "initialize_local_variables", "initialize_variables", "local_variables", "local_variables_initializer",
+    "model_variables", "moving_average_variables", "report_uninitialized_variables", "trainable_variables",
+    "variables_initializer", "is_tensor", "OpError", "to_onnx", "to_torch", "AggregationMethod", "NoGradient",
+    "NotDifferentiable", "RegisterGradient", "UnconnectedGradients", "gradients", "no_gradient", "make_ndarray",
+    "make_tensor_proto", "IndexedSlices", "IndexedSlicesValue", "SparseTensor", "SparseTensorValue",
+    "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "get_static_value", "constant",
+    "convert_to_tensor", "register_tensor_conversion_function", "get_default_session", "DeviceSpec", "init_scope",
+    "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys", "add_to_collection",
+    "add_to_collections", "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys",
+    "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph",
+    "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__", "__monolithic_build__",
+    "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n", "add_n", "arg_max",
+    "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
+    "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size",
+    "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder",
+    "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to",
+    "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
+    "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
     "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
     "assert_none_equal", "assert_positive", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm",
     "clip_by_value", "global_norm", "timestamp", "approximate_equal", "equal", "greater", "greater_equal", "less",

@@ -138,10 +138,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.extract_volume_patches", "tf.extract_image_patches cuts pictures; tf.space_to_batch_nd cuts any axes."),
     ("tf.random_index_shuffle", "tf.random_shuffle changes the order of rows."),
     ("tf.wrap_function tf.*batch_function tf.is_symbolic_tensor tf.experimental tf.types", _GRAPHS),
-    (
-        "tf.executing_eagerly_outside_functions tf.control_flow_v2_enabled tf.nn.experimental tf.layers.experimental",
-        _GRAPHS,
-    ),
+    ("tf.executing_eagerly_outside_functions tf.nn.experimental tf.layers.experimental", _GRAPHS),
     ("tf.pywrap_tensorflow tf.check_pinned", "It is no public interface; tf.train.load_checkpoint reads checkpoints."),
     ("tf.CXX_VERSION tf.sysconfig.*", "Nothing is compiled with TensorFlow: tf.__version__ is the version."),
     ("tf.contrib.autograph", _CODE),

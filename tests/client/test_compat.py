@@ -220,3 +220,13 @@ def test_small_questions_about_graphs() -> None:
     assert tf.graph_util.must_run_on_cpu(variable.op, pin_variables_on_cpu=True)
     shape = tf.graph_util.tensor_shape_from_node_def_name(tf.get_default_graph(), "ints")
     assert shape.as_list() == [2]
+
+
+def test_loops_are_the_same_with_control_flow_of_version_2_asked_for() -> None:
+    tf.enable_control_flow_v2()
+    x = tf.placeholder(tf.float32, [])
+    y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), (0, 1.0))[1]
+    gradient = tf.gradients(tf.cond(y > 5, lambda: 2 * y, lambda: y), x)[0]
+    with tf.Session() as session:
+        assert session.run([y, gradient], {x: 2.0}) == [8.0, 24.0]
+    assert not tf.control_flow_v2_enabled()

@@ -13,10 +13,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
         ),
         "penstock.client.compatibility": (
-            "dimension_at_index dimension_value disable_control_flow_v2=disable_v2_behavior "
+            "control_flow_v2_enabled dimension_at_index dimension_value disable_control_flow_v2=disable_v2_behavior "
             "disable_eager_execution=disable_v2_behavior disable_tensor_equality=disable_v2_behavior "
-            "disable_v2_behavior disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior "
-            "executing_eagerly op_scope"
+            "disable_v2_behavior disable_v2_tensorshape=disable_v2_behavior enable_control_flow_v2 "
+            "enable_eager_execution enable_v2_behavior executing_eagerly op_scope"
         ),
         "penstock.client.critical_section": "CriticalSection",
         "penstock.client.custom_gradient": "custom_gradient grad_pass_through recompute_grad",
@@ -294,11 +294,12 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.compat": {
         "penstock.client.compatibility": (
-            "as_bytes as_str=as_text as_str_any as_text bytes_or_text_types complex_types dimension_at_index "
-            "dimension_value disable_control_flow_v2=disable_v2_behavior disable_eager_execution=disable_v2_behavior "
-            "disable_tensor_equality=disable_v2_behavior disable_v2_behavior "
-            "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
-            "forward_compatibility_horizon forward_compatible integral_types op_scope path_to_str real_types"
+            "as_bytes as_str=as_text as_str_any as_text bytes_or_text_types complex_types control_flow_v2_enabled "
+            "dimension_at_index dimension_value disable_control_flow_v2=disable_v2_behavior "
+            "disable_eager_execution=disable_v2_behavior disable_tensor_equality=disable_v2_behavior "
+            "disable_v2_behavior disable_v2_tensorshape=disable_v2_behavior enable_control_flow_v2 "
+            "enable_eager_execution enable_v2_behavior executing_eagerly forward_compatibility_horizon "
+            "forward_compatible integral_types op_scope path_to_str real_types"
         ),
         "penstock.compat": "v1 v2",
     },

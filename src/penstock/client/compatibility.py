@@ -102,6 +102,18 @@ def disable_v2_behavior() -> None:
     """Does nothing: Penstock only has the behaviour of TensorFlow 1 (TF: tf.disable_v2_behavior)."""
 
 
+@export("enable_control_flow_v2", "compat.enable_control_flow_v2")
+def enable_control_flow_v2() -> None:
+    """Does nothing: loops and conditionals are run and differentiated the same way, whichever of TensorFlow's two kinds
+    of ops a graph has for them, and a program's own get those of version 1 (TF: tf.enable_control_flow_v2)."""
+
+
+@export("control_flow_v2_enabled", "compat.control_flow_v2_enabled")
+def control_flow_v2_enabled() -> bool:
+    """False: see enable_control_flow_v2 (TF: tf.control_flow_v2_enabled)."""
+    return False
+
+
 @export("enable_eager_execution", "compat.enable_eager_execution")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Raises NotImplementedError: Penstock builds graphs (TF: tf.enable_eager_execution)."""

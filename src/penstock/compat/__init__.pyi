@@ -5,6 +5,7 @@ from penstock.client.compatibility import as_str_any as as_str_any
 from penstock.client.compatibility import as_text as as_text
 from penstock.client.compatibility import bytes_or_text_types as bytes_or_text_types
 from penstock.client.compatibility import complex_types as complex_types
+from penstock.client.compatibility import control_flow_v2_enabled as control_flow_v2_enabled
 from penstock.client.compatibility import dimension_at_index as dimension_at_index
 from penstock.client.compatibility import dimension_value as dimension_value
 from penstock.client.compatibility import disable_v2_behavior as disable_control_flow_v2
@@ -12,6 +13,7 @@ from penstock.client.compatibility import disable_v2_behavior as disable_eager_e
 from penstock.client.compatibility import disable_v2_behavior as disable_tensor_equality
 from penstock.client.compatibility import disable_v2_behavior as disable_v2_behavior
 from penstock.client.compatibility import disable_v2_behavior as disable_v2_tensorshape
+from penstock.client.compatibility import enable_control_flow_v2 as enable_control_flow_v2
 from penstock.client.compatibility import enable_eager_execution as enable_eager_execution
 from penstock.client.compatibility import enable_v2_behavior as enable_v2_behavior
 from penstock.client.compatibility import executing_eagerly as executing_eagerly
@@ -25,9 +27,9 @@ from penstock.compat import v1 as v1
 from penstock.compat import v2 as v2
 
 __all__ = [
-    "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index",
-    "dimension_value", "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality",
-    "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution", "enable_v2_behavior",
-    "executing_eagerly", "forward_compatibility_horizon", "forward_compatible", "integral_types", "op_scope",
-    "path_to_str", "real_types", "v1", "v2"
+    "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "control_flow_v2_enabled",
+    "dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+    "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape", "enable_control_flow_v2",
+    "enable_eager_execution", "enable_v2_behavior", "executing_eagerly", "forward_compatibility_horizon",
+    "forward_compatible", "integral_types", "op_scope", "path_to_str", "real_types", "v1", "v2"
 ]
