@@ -28,15 +28,16 @@ from penstock.tensor.shapes import TensorShape
 _LOG = logging.getLogger("penstock")
 
 
-def choose_inference(graph: StepGraph) -> StepGraph:
+def choose_inference(graph: StepGraph, tells: bool) -> StepGraph:
     """`graph` with what programs feed to tell training from inference as constants: placeholders of a bool that is not
-    fed are False, and those with a default have it."""
+    fed are False, which is said if `tells`, and those with a default have it."""
     instead: dict[Node, Node] = {}
     for node in graph.nodes:
         if node.op.name == "PlaceholderWithDefault":
             instead[node] = replace(node, op=get_op("Identity"), attrs={"T": node.dtypes[0]})
         elif node.op.name in ("Placeholder", "PlaceholderV2") and node.dtypes[0] == boolean:
-            _LOG.warning("%s is not among the feeds: it is False in what is exported", node.name)
+            if tells:
+                _LOG.warning("%s is not among the feeds: it is False in what is exported", node.name)
             attrs = {"value": np.array(False), "dtype": boolean}
             instead[node] = replace(node, op=get_op("Const"), attrs=attrs, shapes=(TensorShape([]),))
     return rewritten(graph, instead)
@@ -82,10 +83,14 @@ _PASSES = (
 
 
 def pruned_graph(
-    feeds: Sequence[Tensor], fetches: Sequence[Tensor], shapes: Sequence[tuple[int | None, ...]] = ()
+    feeds: Sequence[Tensor],
+    fetches: Sequence[Tensor],
+    shapes: Sequence[tuple[int | None, ...]] = (),
+    tells: bool = False,
 ) -> StepGraph:
-    """What `fetches` need, with functions inlined. shapes: as for `prune`."""
-    return choose_inference(inline_functions(prune(list(feeds), list(fetches), [], shapes), all_calls=True))
+    """What `fetches` need, with functions inlined. shapes: as for `prune`. tells: whether to log which placeholders
+    have constants, where an export begins."""
+    return choose_inference(inline_functions(prune(list(feeds), list(fetches), [], shapes), all_calls=True), tells)
 
 
 def simplified(graph: StepGraph) -> StepGraph:
@@ -97,5 +102,5 @@ def simplified(graph: StepGraph) -> StepGraph:
 
 def constant_graph(feeds: Sequence[Tensor], fetches: Sequence[Tensor], session: Any) -> StepGraph:
     """The graph with constants of the values that variables have in `session`."""
-    graph = pruned_graph(feeds, fetches)
+    graph = pruned_graph(feeds, fetches, tells=True)
     return simplified(use_values(graph, read_variables(session, variables_of(graph))))

@@ -39,7 +39,7 @@ def to_torch(fetches: Any, feeds: Any, session: Any = None) -> torch.nn.Module:
     given, wanted = (named(tensors, getattr(session, "graph", None)) for tensors in (feeds, fetches))
     tensors = list(wanted.values())
     fetches = wanted if isinstance(fetches, Mapping) else tensors if isinstance(fetches, list | tuple) else tensors[0]
-    graph = pruned_graph(list(given.values()), tensors)
+    graph = pruned_graph(list(given.values()), tensors, tells=True)
     values = {variable_name(node): value for node, value in read_variables(session, variables_of(graph)).items()}
     return GraphModule(list(given.values()), fetches, values, _trainable(graph))
 
