@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.graph.opdef import get_op
 
 Build = Callable[[Any, Any], Any]
 
@@ -178,6 +179,30 @@ def test_imported_gradients_have_gradients(build: Build) -> None:
         x, w, first = _import(graph_def, ["x:0", "w:0", "first:0"])
         found = session.run(tf.gradients(first, [x, w]), {x: X, w: W})
     np.testing.assert_allclose(found, expected)
+
+
+def test_gradients_of_what_nested_loops_popped_from_one_stack_are_refused() -> None:
+    """TensorFlow 1.x keeps what a loop in a loop computes on one stack outside both."""
+
+    def repeated(inner: Callable[[Any], Any], start: Any) -> Any:
+        def outer(i: Any, a: Any) -> Any:
+            return i + 1, tf.while_loop(lambda j, a: j < 2, lambda j, a: (j + 1, inner(a)), [0, a])[1]
+
+        return tf.while_loop(lambda i, a: i < 2, outer, [0, start])[1]
+
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.placeholder(tf.float64, [], "x")
+        stack = get_op("StackV2")(-1, elem_type=tf.float64)
+        forward = repeated(lambda a: tf.sin(get_op("StackPushV2")(stack, a)), x)
+        backward = repeated(lambda a: a * get_op("StackPopV2")(stack, elem_type=tf.float64), forward)
+        y = tf.identity(backward, "y")
+        values = [0.5, np.sin(0.5), np.sin(np.sin(0.5)), np.sin(np.sin(np.sin(0.5)))]
+        np.testing.assert_allclose(session.run(y, {x: 0.5}), np.sin(values[-1]) * np.prod(values))
+        graph_def = graph.as_graph_def()
+    with tf.Graph().as_default():
+        x, y = _import(graph_def, ["x:0", "y:0"])
+        with pytest.raises(LookupError, match="nested loops"):
+            tf.gradients(y, x)
 
 
 def test_a_graph_may_be_imported_twice_and_one_copy_fed_by_the_other() -> None:

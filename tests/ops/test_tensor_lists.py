@@ -121,6 +121,36 @@ def test_texts_are_elements_too() -> None:
     assert run(get_op("TensorListStack")(longer, -1, element_dtype=tf.string)).tolist() == [b"a", b""]
 
 
+def test_gradients_go_through_lists_in_lists_of_which_only_some_elements_are_used() -> None:
+    a, b = tf.constant(2.0), tf.constant(5.0)
+    empty = get_op("EmptyTensorList")
+    push, pop = get_op("TensorListPushBack"), get_op("TensorListPopBack")
+    inner = push(push(empty(-1, -1, **FLOAT), a, **FLOAT), b, **FLOAT)
+    outer = empty(-1, -1, element_dtype=tf.variant)
+    for _ in range(2):
+        outer = push(outer, inner, element_dtype=tf.variant)
+    _, taken = pop(pop(outer, -1, element_dtype=tf.variant)[0], -1, element_dtype=tf.variant)
+    rest, last = pop(taken, -1, **FLOAT)
+    y = last * pop(rest, -1, **FLOAT)[1] + 3.0 * pop(inner, -1, **FLOAT)[1]
+    assert run(tf.gradients(y, [a, b])) == [5.0, 2.0 + 3.0]
+
+
+def test_gradients_of_optionals_are_added_and_may_be_zeros() -> None:
+    x, unused = tf.constant(3.0), tf.constant([4.0, 5.0])
+    handle = get_op("TensorListFromTensor")(unused, -1, **FLOAT)
+    some = get_op("OptionalFromValue")([x, handle])
+    get, types = get_op("OptionalGetValue"), [tf.float32, tf.variant]
+    one, other = (get(some, output_types=types, output_shapes=[[], []]) for _ in range(2))
+    y = one[0] * other[0] + tf.reduce_sum(stacked(other[1])[:1])
+    assert [each.tolist() for each in run(tf.gradients(y, [x, unused]))] == [6, [1, 0]]
+    zeros = get_op("ZerosLike")
+    assert run(get(zeros(some), output_types=types, output_shapes=[[], []])[0]) == 0
+    none = get_op("OptionalNone")()
+    assert not run(get_op("OptionalHasValue")(get_op("AddN")([zeros(none), none])))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="only one has a value"):
+        run(get_op("OptionalHasValue")(get_op("AddN")([some, none])))
+
+
 def test_an_optional_has_its_value_or_none() -> None:
     x = tf.constant(3.0)
     some, none = get_op("OptionalFromValue")([x * x]), get_op("OptionalNone")()

@@ -50,7 +50,7 @@ def loop_gradient(
     """
     variables = [i for i, e in enumerate(loop.enters) if trainable(e) and e.dtype.base_dtype != resource]
     invariants = [(i, o) for i, o in loop.invariants.items() if trainable(o) and reached(o)]
-    if isinstance(loop, GradientLoop) and any(tensor.op.op_def.traits.holds == "stack" for tensor in loop.pops):
+    if isinstance(loop, GradientLoop) and _is_of_nested_loops(loop):
         raise LookupError(
             f"The second derivative through nested loops is not supported: {loop.forward.frame_name!r} has a loop in "
             "its body, whose gradient keeps a stack for each iteration."
@@ -95,6 +95,15 @@ def loop_gradient(
         found[loop.enters[i]] = grad
     with control_dependencies([backward.exits[0].op]):
         return found, {tensor: identity(handle) for tensor, handle in handles.items()}
+
+
+def _is_of_nested_loops(loop: GradientLoop) -> bool:
+    """Whether iterations have loops whose values are on stacks: one for each iteration, whose handles are popped, or,
+    in graphs that TensorFlow made, one for all of them."""
+    if any(tensor.op.op_def.traits.holds == "stack" for tensor in loop.pops):
+        return True
+    contexts = {op._control_flow_context for op in loop.graph.get_operations()}
+    return any(isinstance(c, GradientLoop) and c is not loop and c.pops and loop.encloses(c) for c in contexts)
 
 
 def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) -> Tensor:

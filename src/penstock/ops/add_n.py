@@ -22,6 +22,7 @@ from penstock.ops.basic import identity
 from penstock.ops.elementwise import NATIVE
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.runtime.kernels import KernelContext
+from penstock.runtime.tensor_lists import sum_of_variants
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -76,13 +77,7 @@ def add_n_numpy_kernel(ctx: KernelContext) -> Any:
 @ADD_N.kernel("CPU", T="variant")
 def add_n_lists_kernel(ctx: KernelContext) -> Any:
     """Lists of tensors are added element by element."""
-
-    def add_all(inputs: list[Any]) -> np.ndarray:
-        found: Any = np.empty((), object)
-        found[()] = functools.reduce(lambda a, b: a.plus(b), [value[()] for value in inputs])
-        return found
-
-    return add_all
+    return lambda inputs: functools.reduce(sum_of_variants, inputs)
 
 
 def _one(inputs: list[torch.Tensor]) -> torch.Tensor:

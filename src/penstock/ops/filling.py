@@ -21,6 +21,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis, expand_dims, rank, reshape, shape as shape_of_tensor
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.runtime.kernels import KernelContext
+from penstock.runtime.tensor_lists import zeros_like_variant
 from penstock.tensor.dtypes import DType, as_dtype, bool as bool_dtype, float32, int32, string
 from penstock.tensor.shapes import TensorShape
 
@@ -133,15 +134,7 @@ ZEROS_LIKE.not_differentiable()
 @ZEROS_LIKE.kernel("CPU", T="variant")
 def zeros_like_variant_kernel(ctx: KernelContext) -> Kernel:
     """A list of tensors has zeros like each of them."""
-
-    def zeros(value: np.ndarray) -> np.ndarray:
-        if not hasattr(value[()], "zeros_like"):
-            raise errors.UnimplementedError(None, None, f"There are no zeros like a {type(value[()]).__name__}")
-        found = np.empty((), object)
-        found[()] = value[()].zeros_like()
-        return found
-
-    return zeros
+    return zeros_like_variant
 
 
 ONES_LIKE = define_op(

@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import SCALAR, ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.runtime.kernels import KernelContext
+from penstock.runtime.tensor_lists import sum_of_variants, wrapped, zeros_like_variant
 from penstock.tensor.dtypes import string, variant
 from penstock.tensor.shapes import TensorShape
 
@@ -44,6 +45,28 @@ FAKE_PARAM = define_op("FakeParam", "", "output: dtype", attrs=["dtype: type", "
 @dataclass(frozen=True, slots=True, eq=False)
 class _Optional:
     values: tuple[Any, ...] | None
+
+    def zeros_like(self) -> _Optional:
+        return self if self.values is None else _Optional(tuple([_zeros(value) for value in self.values]))
+
+    def plus(self, other: _Optional) -> _Optional:
+        if self.values is None or other.values is None:
+            if self.values is other.values:
+                return self
+            raise errors.InvalidArgumentError(None, None, "Cannot add optionals of which only one has a value.")
+        return _Optional(tuple([_sum(a, b) for a, b in zip(self.values, other.values, strict=True)]))
+
+
+def _zeros(value: Any) -> Any:
+    """Zeros like a tensor, or like a value of dtype variant; texts are empty."""
+    if isinstance(value, torch.Tensor):
+        return torch.zeros_like(value)
+    is_text = value.ndim or isinstance(value[()], bytes)
+    return np.full(value.shape, b"", object) if is_text else zeros_like_variant(value)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a + b if isinstance(a, torch.Tensor) else sum_of_variants(a, b)
 
 
 def _scalar(c: ShapeContext, *_: Any) -> TensorShape:
@@ -105,9 +128,7 @@ def fake_param_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _wrapped(values: tuple[Any, ...] | None) -> np.ndarray:
-    found = np.empty((), object)
-    found[()] = _Optional(values)
-    return found
+    return wrapped(_Optional(values))
 
 
 @OPTIONAL_FROM_VALUE.gradient

@@ -19,7 +19,7 @@ from penstock.ops.array import shape as shape_of
 from penstock.ops.filling import zeros_like
 from penstock.ops.segment import unsorted_segment_sum
 from penstock.runtime.kernels import KernelContext
-from penstock.runtime.tensor_lists import Dims, TensorList, dims_of, invalid, merged
+from penstock.runtime.tensor_lists import Dims, TensorList, dims_of, invalid, merged, wrapped
 from penstock.tensor.dtypes import string
 from penstock.tensor.shapes import TensorShape
 
@@ -29,12 +29,6 @@ _SHAPE_TYPE = "shape_type: indextype"
 
 def _list_op(name: str, inputs: str, outputs: str, attrs: list[str], keeps: str = "") -> OpDef:
     return define_op(name, inputs, outputs, attrs=attrs, keeps=keeps, aliases=True, work=SERIAL)
-
-
-def _wrapped(value: TensorList) -> np.ndarray:
-    found = np.empty((), object)
-    found[()] = value
-    return found
 
 
 def _list(value: np.ndarray) -> TensorList:
@@ -91,13 +85,13 @@ TENSOR_LIST_SCATTER_V2 = _list_op(
 @EMPTY_TENSOR_LIST.kernel("CPU")
 def empty_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx["element_dtype"]
-    return lambda dims, most: _wrapped(TensorList(dtype, dims_of(dims)))
+    return lambda dims, most: wrapped(TensorList(dtype, dims_of(dims)))
 
 
 @TENSOR_LIST_RESERVE.kernel("CPU")
 def reserve_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx["element_dtype"]
-    return lambda dims, size: _wrapped(TensorList(dtype, dims_of(dims)).resized(int(size)))
+    return lambda dims, size: wrapped(TensorList(dtype, dims_of(dims)).resized(int(size)))
 
 
 @TENSOR_LIST_FROM_TENSOR.kernel("CPU")
@@ -108,7 +102,7 @@ def from_tensor_kernel(ctx: KernelContext) -> Kernel:
         shape = dims_of(dims)
         if tensor.ndim < 1:
             raise invalid("Tensor must be at least a vector, but saw shape: []")
-        return _wrapped(TensorList(dtype, merged(shape, tuple(tensor.shape[1:])), tuple(_rows(tensor))))
+        return wrapped(TensorList(dtype, merged(shape, tuple(tensor.shape[1:])), tuple(_rows(tensor))))
 
     return from_tensor
 
@@ -124,7 +118,7 @@ def split_kernel(ctx: KernelContext) -> Kernel:
         ends = np.cumsum(sizes).tolist()
         parts = [tensor[end - size : end] for size, end in zip(sizes, ends, strict=True)]
         shape = dims_of(dims)
-        return _wrapped(TensorList(dtype, None if shape is None else (None, *shape[1:]), tuple(parts)))
+        return wrapped(TensorList(dtype, None if shape is None else (None, *shape[1:]), tuple(parts)))
 
     return split
 
@@ -137,7 +131,7 @@ def scatter_kernel(ctx: KernelContext) -> Kernel:
     def scatter(tensor: Any, indices: torch.Tensor, dims: Any, size: Any = -1) -> np.ndarray:
         least = max([0, *(index + 1 for index in indices.tolist())])
         shape = merged(dims_of(dims), tuple(tensor.shape[1:]))
-        return _wrapped(_put(TensorList(dtype, shape).resized(max(least, int(size))), tensor, indices))
+        return wrapped(_put(TensorList(dtype, shape).resized(max(least, int(size))), tensor, indices))
 
     return scatter
 
@@ -295,12 +289,12 @@ def get_item_kernel(ctx: KernelContext) -> Kernel:
 @TENSOR_LIST_SET_ITEM.kernel("CPU")
 def set_item_kernel(ctx: KernelContext) -> Kernel:
     resize = ctx["resize_if_index_out_of_bounds"]
-    return lambda handle, index, item: _wrapped(_list(handle).with_element(int(index), item, resize))
+    return lambda handle, index, item: wrapped(_list(handle).with_element(int(index), item, resize))
 
 
 @TENSOR_LIST_PUSH_BACK.kernel("CPU")
 def push_back_kernel(ctx: KernelContext) -> Kernel:
-    return lambda handle, tensor: _wrapped(_list(handle).pushed(tensor))
+    return lambda handle, tensor: wrapped(_list(handle).pushed(tensor))
 
 
 @TENSOR_LIST_POP_BACK.kernel("CPU")
@@ -310,7 +304,7 @@ def pop_back_kernel(ctx: KernelContext) -> Kernel:
         size = len(found.elements)
         if not size:
             raise invalid("Trying to pop from an empty list.")
-        return _wrapped(found.resized(size - 1)), found.get(size - 1, dims_of(dims))
+        return wrapped(found.resized(size - 1)), found.get(size - 1, dims_of(dims))
 
     return pop
 
@@ -320,14 +314,14 @@ def scatter_into_kernel(ctx: KernelContext) -> Kernel:
     def scatter(handle: np.ndarray, tensor: Any, indices: torch.Tensor) -> np.ndarray:
         found = _list(handle)
         least = max([len(found.elements), *(index + 1 for index in indices.tolist())])
-        return _wrapped(_put(found.resized(least), tensor, indices))
+        return wrapped(_put(found.resized(least), tensor, indices))
 
     return scatter
 
 
 @TENSOR_LIST_RESIZE.kernel("CPU")
 def resize_kernel(ctx: KernelContext) -> Kernel:
-    return lambda handle, size: _wrapped(_list(handle).resized(int(size)))
+    return lambda handle, size: wrapped(_list(handle).resized(int(size)))
 
 
 @TENSOR_LIST_LENGTH.kernel("CPU")
@@ -351,7 +345,7 @@ def concat_lists_kernel(ctx: KernelContext) -> Kernel:
     def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         first, second = _list(a), _list(b)
         shape = merged(first.shape, second.shape)
-        return _wrapped(TensorList(first.dtype, shape, (*first.elements, *second.elements)))
+        return wrapped(TensorList(first.dtype, shape, (*first.elements, *second.elements)))
 
     return joined
 
@@ -394,7 +388,9 @@ def push_back_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
 
 
 @TENSOR_LIST_POP_BACK.gradient
-def pop_back_gradient(op: Operation, rest: Tensor, grad: Tensor) -> list[Tensor | None]:
+def pop_back_gradient(op: Operation, rest: Tensor | None, grad: Tensor | None) -> list[Tensor | None]:
+    """The rest, or the element that was popped, may have none: then it is zeros."""
+    rest, grad = (zeros_like(t) if g is None else g for g, t in zip((rest, grad), op._outputs, strict=True))
     return [TENSOR_LIST_PUSH_BACK(rest, grad, element_dtype=op.attrs["element_dtype"]), None]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from penstock import errors
-from penstock.tensor.dtypes import DType, string
+from penstock.tensor.dtypes import DType, string, variant
 from penstock.tensor.shapes import TensorShape
 
 Dims = tuple[int | None, ...] | None
@@ -78,8 +78,11 @@ class TensorList:
         return torch.zeros(tuple(sizes), dtype=self.dtype.torch)
 
     def zeros_like(self) -> TensorList:
-        """As many elements, all zero; no memory is taken for them."""
-        return replace(self, elements=tuple([None if e is None else _sizes(e) for e in self.elements]))
+        """As many elements, all zero; no memory is taken for them, but for lists in this one."""
+        return replace(self, elements=tuple([e if _is_empty(e) else self._zero(e) for e in self.elements]))
+
+    def _zero(self, element: Any) -> Element:
+        return zeros_like_variant(element) if self.dtype == variant else tuple(element.shape)
 
     def plus(self, other: TensorList) -> TensorList:
         if len(self.elements) != len(other.elements):
@@ -149,14 +152,34 @@ def _is_empty(element: Element) -> bool:
     return element is None or isinstance(element, tuple)
 
 
-def _sizes(element: Element) -> tuple[int, ...]:
-    return element if isinstance(element, tuple) else tuple(element.shape)
-
-
 def _sum(a: Element, b: Element) -> Element:
     if _is_empty(a):
         return a if b is None else b
-    return a if _is_empty(b) else a + b
+    if _is_empty(b):
+        return a
+    return a + b if isinstance(a, torch.Tensor) else sum_of_variants(a, b)
+
+
+def zeros_like_variant(value: Any) -> Any:
+    """The scalar of dtype variant that has a zero for each number in `value`: a list, an Optional. Raises
+    UnimplementedError for what has none."""
+    if not hasattr(value[()], "zeros_like"):
+        raise errors.UnimplementedError(None, None, f"There are no zeros like a {type(value[()]).__name__}")
+    return wrapped(value[()].zeros_like())
+
+
+def sum_of_variants(a: Any, b: Any) -> Any:
+    """The sum of two scalars of dtype variant. Raises UnimplementedError for what has none."""
+    if not hasattr(a[()], "plus"):
+        raise errors.UnimplementedError(None, None, f"A {type(a[()]).__name__} cannot be added")
+    return wrapped(a[()].plus(b[()]))
+
+
+def wrapped(value: Any) -> np.ndarray:
+    """A value of dtype variant as the scalar that edges carry."""
+    found = np.empty((), object)
+    found[()] = value
+    return found
 
 
 def invalid(message: str) -> errors.InvalidArgumentError:
