@@ -194,7 +194,8 @@ def test_gradients_of_what_nested_loops_popped_from_one_stack_are_refused() -> N
         x = tf.placeholder(tf.float64, [], "x")
         stack = get_op("StackV2")(-1, elem_type=tf.float64)
         forward = repeated(lambda a: tf.sin(get_op("StackPushV2")(stack, a)), x)
-        backward = repeated(lambda a: a * get_op("StackPopV2")(stack, elem_type=tf.float64), forward)
+        pop = get_op("StackPopV2")
+        backward = repeated(lambda a: tf.reshape(a * pop(stack, elem_type=tf.float64), []), forward)
         y = tf.identity(backward, "y")
         values = [0.5, np.sin(0.5), np.sin(np.sin(0.5)), np.sin(np.sin(np.sin(0.5)))]
         np.testing.assert_allclose(session.run(y, {x: 0.5}), np.sin(values[-1]) * np.prod(values))

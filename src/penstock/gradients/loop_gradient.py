@@ -50,10 +50,11 @@ def loop_gradient(
     """
     variables = [i for i, e in enumerate(loop.enters) if trainable(e) and e.dtype.base_dtype != resource]
     invariants = [(i, o) for i, o in loop.invariants.items() if trainable(o) and reached(o)]
-    if isinstance(loop, GradientLoop) and _is_of_nested_loops(loop):
+    if _is_of_nested_loops(loop):
+        frame = loop.forward.frame_name if isinstance(loop, GradientLoop) else loop.frame_name
         raise LookupError(
-            f"The second derivative through nested loops is not supported: {loop.forward.frame_name!r} has a loop in "
-            "its body, whose gradient keeps a stack for each iteration."
+            f"The second derivative through nested loops is not supported: {frame!r} has a loop in its body, whose "
+            "values are kept on stacks."
         )
     pops = {t: p for t, p in loop.pops.items() if reached(t)} if isinstance(loop, GradientLoop) else {}
     handles: dict[Tensor, Tensor] = {}
@@ -97,13 +98,14 @@ def loop_gradient(
         return found, {tensor: identity(handle) for tensor, handle in handles.items()}
 
 
-def _is_of_nested_loops(loop: GradientLoop) -> bool:
-    """Whether iterations have loops whose values are on stacks: one for each iteration, whose handles are popped, or,
-    in graphs that TensorFlow made, one for all of them."""
-    if any(tensor.op.op_def.traits.holds == "stack" for tensor in loop.pops):
+def _is_of_nested_loops(loop: WhileContext) -> bool:
+    """Whether its iterations use what those of a loop in another loop have kept: on stacks, one for each iteration,
+    whose handles are popped, or, in graphs that TensorFlow made, on one for all of them."""
+    if isinstance(loop, GradientLoop) and any(tensor.op.op_def.traits.holds == "stack" for tensor in loop.pops):
         return True
     contexts = {op._control_flow_context for op in loop.graph.get_operations()}
-    return any(isinstance(c, GradientLoop) and c is not loop and c.pops and loop.encloses(c) for c in contexts)
+    inner = [c for c in contexts if isinstance(c, GradientLoop) and c is not loop and c.pops and loop.encloses(c)]
+    return any(not loop.encloses(c.forward) for c in inner)
 
 
 def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) -> Tensor:
