@@ -199,6 +199,7 @@ _RENAMED = {
     "training.evaluation._get_or_create_eval_step": "penstock.contrib.training.get_or_create_eval_step",
     "saved_model.load.load": "penstock.saved_model.load_v2",
     "ops.summary_ops_v2.all_v2_summary_ops": "penstock.summary.all_v2_summary_ops",
+    "ops.variable_scope._VARSCOPE_KEY": "penstock.client.variable_scope.OPEN_KEY",
     "ops.variable_scope.variable": "penstock.Variable",
 }
 """Names that are different here."""

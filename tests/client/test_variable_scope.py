@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -372,3 +373,23 @@ def test_a_template_may_have_a_custom_getter() -> None:
 
 def test_the_default_initializer_is_glorots() -> None:
     assert GlorotUniform().get_config() == {"seed": None, "dtype": "float32"}
+
+
+def test_libraries_replace_the_open_scope_in_the_graphs_collection() -> None:
+    """PrettyTensor opens scopes so: https://github.com/google/prettytensor/blob/master/prettytensor/scopes.py."""
+    variable_scope = importlib.import_module("penstock.python.ops.variable_scope")
+
+    with tf.Graph().as_default() as graph:
+        outer = tf.get_variable_scope()
+        held = tf.get_collection_ref(variable_scope._VARSCOPE_KEY)
+        assert list(held) == [outer] and len(held) == 1
+        held[0] = tf.VariableScope(None, name="mine")
+        assert tf.get_variable_scope() is held[0]
+        assert tf.get_variable("w", []).op.name == "mine/w"
+        held[0] = outer
+        assert tf.get_variable("w", []).op.name == "w"
+        with pytest.raises(IndexError):
+            held[1] = outer
+        with tf.variable_scope("next") as scope:
+            assert held[0] is scope
+        assert graph.get_all_collection_keys() == [tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.TRAINABLE_VARIABLES]

@@ -364,3 +364,13 @@ def test_tensors_in_a_list_are_cast_if_the_first_has_another_type_than_is_asked_
             assert session.run(tf.convert_to_tensor(mixed, tf.float64)).dtype == np.float64
         with pytest.raises((TypeError, ValueError), match="int32"):
             tf.convert_to_tensor([whole, 2.5])
+
+
+def test_libraries_read_what_tensorflow_keeps_in_a_graph(graph: tf.Graph) -> None:
+    assert list(graph._nodes_by_name) == []
+    with tf.name_scope("block"):
+        assert graph._name_stack == "block"
+        _, index = tf.nn.top_k([[1.0, 2.0]], name="best")
+    assert graph._name_stack == ""
+    assert graph._nodes_by_name["block/best"] is index.op
+    assert index.op._output_types == [1, 3]  # DT_FLOAT and DT_INT32

@@ -207,16 +207,36 @@ class _Open(threading.local):
         self.counts: dict[str, int] = {}
 
 
-_OPEN_KEY = ("__open_variable_scope",)
+OPEN_KEY = ("__varscope",)
+"""The collection of a graph whose first item is the open scope; libraries replace that item (PrettyTensor)."""
+
+
+class _OpenScopes(list[Any]):
+    """The collection of `OPEN_KEY`: its only item is the innermost scope that is open in this thread."""
+
+    def __init__(self) -> None:
+        super().__init__([None])  # of length one; the item is each thread's own
+        self.here = _Open()
+
+    def __getitem__(self, index: Any) -> Any:
+        return [self.here.scope][index]
+
+    def __setitem__(self, index: Any, scope: Any) -> None:
+        [self.here.scope][index]  # IndexError for any but the first
+        self.here.scope = scope
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.here.scope])
 
 
 def _open() -> _Open:
     graph = get_default_graph()
     with graph._lock:
-        held = graph.get_collection_ref(_OPEN_KEY)
-        if not held:
-            held.append(_Open())
-        return held[0]
+        held = graph._collections.get(OPEN_KEY)
+        if held is None:
+            held = graph._collections[OPEN_KEY] = _OpenScopes()
+        assert isinstance(held, _OpenScopes)
+        return held.here
 
 
 @export("get_variable_scope")

@@ -275,7 +275,22 @@ class Graph:
     def get_name_scope(self) -> str:
         return self._scopes.name
 
+    @property
+    def _name_stack(self) -> str:
+        """The open name scope under the name by which libraries ask for it, and replace it."""
+        return self._scopes.name
+
+    @_name_stack.setter
+    def _name_stack(self, name: str) -> None:
+        self._scopes.name = name
+
     # --- look-ups ---------------------------------------------------------------------------------------
+
+    @property
+    def _nodes_by_name(self) -> dict[str, Operation]:
+        """TensorFlow's table of nodes, which libraries read: a copy, as nothing is added through it."""
+        with self._lock:
+            return dict(self._by_name)
 
     def get_operations(self) -> list[Operation]:
         """All nodes, in the order in which they were built."""

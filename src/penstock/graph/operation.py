@@ -188,6 +188,11 @@ class Operation:
         return list(self._outputs)
 
     @property
+    def _output_types(self) -> list[int]:
+        """The dtypes of the outputs as numbers of DataType, which libraries copy into other nodes."""
+        return [tensor.dtype.as_datatype_enum for tensor in self._outputs]
+
+    @property
     def control_inputs(self) -> list[Operation]:
         return list(self._control_inputs)
 
