@@ -1,4 +1,4 @@
-"""Sequences, texts, images and labels as arrays."""
+"""Sequences, texts and labels as arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import penstock as tf
 
@@ -41,43 +40,6 @@ def test_labels_become_rows_with_a_one() -> None:
     np.testing.assert_array_equal(tf.keras.utils.to_categorical([2, 0]), [[0, 0, 1], [1, 0, 0]])
     assert tf.keras.utils.to_categorical(np.array([[1], [0]]), 4).shape == (2, 4)
     np.testing.assert_allclose(tf.keras.utils.normalize(np.array([[3.0, 4.0]])), [[0.6, 0.8]])
-
-
-def test_images_are_flipped_shifted_and_scaled() -> None:
-    image = np.arange(12, dtype=np.float32).reshape(3, 4, 1)
-    change = P.image.ImageDataGenerator(horizontal_flip=True, rescale=0.5)
-    found = {change.standardize(change.random_transform(image, seed))[0, 0, 0] for seed in range(10)}
-    assert found == {0.0, 1.5}
-    change = P.image.ImageDataGenerator(width_shift_range=1, fill_mode="constant", cval=-1, interpolation_order=0)
-    shifts = {tuple(change.random_transform(image, seed)[0, :, 0]) for seed in range(20)}
-    assert shifts <= {(0, 1, 2, 3), (1, 2, 3, -1), (-1, 0, 1, 2)}
-    assert len(shifts) > 1
-
-
-def test_standardised_features_have_the_mean_and_deviation_of_the_data() -> None:
-    images = np.random.RandomState(0).uniform(0, 255, (20, 4, 4, 3)).astype(np.float32)
-    change = P.image.ImageDataGenerator(featurewise_center=True, featurewise_std_normalization=True)
-    with pytest.raises(ValueError, match="fit it"):
-        change.standardize(images[0])
-    change.fit(images)
-    batch, labels = next(change.flow(images, np.arange(20), batch_size=20, shuffle=False))
-    np.testing.assert_allclose(batch.mean((0, 1, 2)), 0, atol=1e-4)
-    np.testing.assert_allclose(batch.std((0, 1, 2)), 1, atol=1e-4)
-    np.testing.assert_array_equal(labels, np.arange(20))
-
-
-def test_folders_of_images_are_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for kind, shade in (("cats", 10), ("dogs", 200)):
-        (tmp_path / kind).mkdir()
-        for i in range(3):
-            Image.new("RGB", (6, 5), (shade, shade, shade)).save(tmp_path / kind / f"{i}.png")
-    batches = P.image.ImageDataGenerator().flow_from_directory(tmp_path, (4, 4), batch_size=4, class_mode="binary")
-    assert capsys.readouterr().out == "Found 6 images belonging to 2 classes.\n"
-    assert batches.class_indices == {"cats": 0, "dogs": 1}
-    assert len(batches) == 2
-    images, labels = batches[0]
-    assert images.shape == (4, 4, 4, 3)
-    np.testing.assert_array_equal(images[:, 0, 0, 0] == 200, labels == 1)
 
 
 def test_a_data_set_in_the_cache_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,67 +89,6 @@ def test_contrib_keras_has_the_inner_modules_of_keras() -> None:
     assert topology.Layer is tf.keras.layers.Layer
 
 
-def test_an_image_is_turned_sheared_and_zoomed_around_its_middle_as_scipy_interpolates() -> None:
-    ndimage = pytest.importorskip("scipy.ndimage")
-    image = np.random.RandomState(0).uniform(0, 255, (7, 6, 2)).astype(np.float32)
-    theta, tx, ty, shear, zx, zy = 25.0, 0.8, -1.3, 10.0, 0.9, 1.2
-    a, b = np.deg2rad(theta), np.deg2rad(shear)
-    turn = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
-    matrix = turn @ [[1, -np.sin(b)], [0, np.cos(b)]] @ np.diag([zx, zy])
-    middle = np.array([3.0, 2.5])
-    offset = middle + turn @ [tx, ty] - matrix @ middle
-    for fill_mode in ("nearest", "constant", "reflect"):
-        found = P.image.apply_affine_transform(image, theta, tx, ty, shear, zx, zy, fill_mode=fill_mode, cval=9.0)
-        channels = [
-            ndimage.affine_transform(image[..., i], matrix, offset, order=1, mode=fill_mode, cval=9.0) for i in (0, 1)
-        ]
-        np.testing.assert_allclose(found, np.stack(channels, -1), rtol=1e-4, atol=1e-3)
-    first = P.image.apply_affine_transform(
-        image.transpose(2, 0, 1), theta, tx, ty, shear, zx, zy, row_axis=1, col_axis=2, channel_axis=0
-    )
-    last = P.image.apply_affine_transform(image, theta, tx, ty, shear, zx, zy)
-    np.testing.assert_array_equal(first.transpose(1, 2, 0), last)
-
-
-def test_images_are_changed_at_random_within_limits() -> None:
-    image = np.random.RandomState(0).uniform(0, 255, (3, 8, 9)).astype(np.float32)  # channels first
-    np.random.seed(0)
-    I = P.image
-    changed = [
-        I.random_rotation(image, 30),
-        I.random_shift(image, 0.3, 0.2),
-        I.random_shear(image, 20),
-        I.random_zoom(image, (0.7, 1.3)),
-        I.random_channel_shift(image, 50),
-        I.random_brightness(image, (0.5, 0.6)),
-    ]
-    for other in changed:
-        assert other.shape == image.shape
-        assert other.dtype == image.dtype
-        assert not np.array_equal(other, image)
-    assert 0.5 <= changed[-1].max() / image.max() <= 0.6
-    np.testing.assert_array_equal(I.random_rotation(image, 0), image)
-    np.testing.assert_array_equal(I.flip_axis(image, 2), image[:, :, ::-1])
-    moved = I.apply_transform(image, [[1, 0, 1], [0, 1, 0], [0, 0, 1]], 0, "constant", -1.0)
-    np.testing.assert_array_equal(moved[:, :-1], image[:, 1:])
-    assert (moved[:, -1] == -1).all()
-    with pytest.raises(ValueError, match="two floats"):
-        I.random_zoom(image, (1, 2, 3))
-
-
-def test_whitened_images_have_no_correlation_between_pixels() -> None:
-    random = np.random.RandomState(0)
-    images = (random.normal(size=(300, 12)) @ random.normal(size=(12, 12))).reshape(300, 2, 2, 3).astype(np.float32)
-    with pytest.warns(UserWarning, match="overrides setting of `featurewise_center`"):
-        change = P.image.ImageDataGenerator(zca_whitening=True)
-    change.fit(images)
-    rows = np.stack([change.standardize(image) for image in images]).reshape(300, -1)
-    np.testing.assert_allclose(rows.T @ rows / 300, np.eye(12), atol=0.01)
-    augmented = P.image.ImageDataGenerator(featurewise_center=True, horizontal_flip=True)
-    augmented.fit(images, augment=True, rounds=2, seed=1)
-    np.testing.assert_allclose(augmented.mean.ravel(), images.mean((0, 1, 2)), atol=1e-4)
-
-
 def test_skipgrams_are_pairs_of_near_words_and_random_ones() -> None:
     couples, labels = P.sequence.skipgrams([1, 2, 0, 3], 9, window_size=1, negative_samples=0, shuffle=False)
     assert (couples, labels) == ([[1, 2], [2, 1]], [1, 1])
@@ -209,19 +110,3 @@ def test_windows_of_a_time_series_come_before_their_targets() -> None:
     np.testing.assert_array_equal(batches[2][1], [180])
     with pytest.raises(ValueError, match="disallowed"):
         P.sequence.TimeseriesGenerator(data, data, length=30)
-
-
-def test_programs_make_batches_of_the_numbers_of_samples() -> None:
-    class Squares(tf.keras.preprocessing.image.Iterator):
-        def _get_batches_of_transformed_samples(self, index_array: np.ndarray) -> np.ndarray:
-            return index_array**2
-
-    plain = Squares(5, 2, False, None)
-    assert [next(plain).tolist() for _ in range(4)] == [[0, 1], [4, 9], [16], [0, 1]]
-    assert len(plain) == 3 and plain[2].tolist() == [16]
-    with pytest.raises(ValueError, match="length 3"):
-        plain[3]
-    mixed = Squares(5, 2, True, 7)
-    order = [np.random.RandomState(7 + batches).permutation(5) for batches in (0, 3)]  # a seed for each batch
-    wanted = [order[0][:2], order[0][2:4], order[0][4:], order[1][:2]]
-    assert [next(mixed).tolist() for _ in range(4)] == [(rows**2).tolist() for rows in wanted]

@@ -1355,6 +1355,8 @@ EXPORTS: dict[str, dict[str, str]] = {
             "apply_affine_transform apply_brightness_shift apply_channel_shift apply_transform flip_axis "
             "random_brightness random_channel_shift random_rotation random_shear random_shift random_zoom"
         ),
+        "penstock.keras.preprocessing.image.array_iterator": "NumpyArrayIterator",
+        "penstock.keras.preprocessing.image.file_iterators": "DirectoryIterator",
         "penstock.keras.preprocessing.image.files": "array_to_img img_to_array load_img save_img",
         "penstock.keras.preprocessing.image.generator": "ImageDataGenerator",
         "penstock.keras.preprocessing.image.iterator": "Iterator",

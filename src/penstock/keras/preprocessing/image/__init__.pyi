@@ -10,6 +10,8 @@ from penstock.keras.preprocessing.image.affine import random_rotation as random_
 from penstock.keras.preprocessing.image.affine import random_shear as random_shear
 from penstock.keras.preprocessing.image.affine import random_shift as random_shift
 from penstock.keras.preprocessing.image.affine import random_zoom as random_zoom
+from penstock.keras.preprocessing.image.array_iterator import NumpyArrayIterator as NumpyArrayIterator
+from penstock.keras.preprocessing.image.file_iterators import DirectoryIterator as DirectoryIterator
 from penstock.keras.preprocessing.image.files import array_to_img as array_to_img
 from penstock.keras.preprocessing.image.files import img_to_array as img_to_array
 from penstock.keras.preprocessing.image.files import load_img as load_img
@@ -20,5 +22,6 @@ from penstock.keras.preprocessing.image.iterator import Iterator as Iterator
 __all__ = [
     "apply_affine_transform", "apply_brightness_shift", "apply_channel_shift", "apply_transform", "flip_axis",
     "random_brightness", "random_channel_shift", "random_rotation", "random_shear", "random_shift", "random_zoom",
-    "array_to_img", "img_to_array", "load_img", "save_img", "ImageDataGenerator", "Iterator"
+    "NumpyArrayIterator", "DirectoryIterator", "array_to_img", "img_to_array", "load_img", "save_img",
+    "ImageDataGenerator", "Iterator"
 ]

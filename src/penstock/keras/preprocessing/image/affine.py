@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
+from PIL import ImageEnhance
 
 from penstock.export import export
+from penstock.keras.preprocessing.image.files import array_to_img, img_to_array
 
 FILL_MODES = ("nearest", "constant", "reflect", "wrap")
 
@@ -29,8 +32,9 @@ def apply_affine_transform(
 ) -> np.ndarray:
     """`x` turned by `theta` degrees, shifted by (tx, ty) pixels down and right, sheared by degrees, zoomed by (zx, zy).
 
-    All of it is around the middle, and says where in `x` a pixel of the result is found: zx = 2 shrinks. order: 0 takes
-    the nearest pixel, 1 interpolates between four. What is outside is as `fill_mode` says.
+    All of it is around a point a pixel below and right of the middle, as in keras_preprocessing 1.1, and says where in
+    `x` a pixel of the result is found: zx = 2 shrinks. order: 0 takes the nearest pixel, 1 interpolates between four,
+    more are SciPy's splines. What is outside is as `fill_mode` says.
     """
     angle, slant = np.deg2rad(theta), np.deg2rad(shear)
     matrix = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -41,7 +45,7 @@ def apply_affine_transform(
     if np.array_equal(matrix, np.eye(2)) and not shift.any():
         return x
     sizes = x.shape[row_axis], x.shape[col_axis]
-    middle = (np.array(sizes) - 1) / 2
+    middle = np.array(sizes) / 2 + 0.5
     return _moved(
         x, matrix, middle + shift - matrix @ middle, (row_axis, col_axis, channel_axis), fill_mode, cval, order
     )
@@ -69,12 +73,14 @@ def _moved(
     """Pixel p of the result is that of `x` at matrix @ p + offset."""
     if fill_mode not in FILL_MODES:
         raise ValueError(f"Unknown fill_mode: {fill_mode}")
-    if order not in (0, 1):
-        raise ValueError(f"order must be 0 (nearest) or 1 (linear), not {order}")
     image = np.moveaxis(x, axes, (0, 1, 2))
+    if order > 1:
+        return np.moveaxis(_splines(image, matrix, offset, fill_mode, cval, order), (0, 1, 2), axes)
     sizes = image.shape[:2]
     places = np.stack(list(np.mgrid[: sizes[0], : sizes[1]]), -1) @ matrix.T + offset
     places = np.round(places, 9)  # what is a whole number but for rounding is one
+    if fill_mode == "wrap":
+        places = _wrapped(places, np.array(sizes) - 1)
     if order == 0:
         moved = _at(image, np.floor(places + 0.5).astype(int), fill_mode)
     else:
@@ -85,10 +91,28 @@ def _moved(
             for step in ((0, 0), (0, 1), (1, 0), (1, 1))
         )
     if fill_mode == "constant":
-        margin = 0.0 if order else 0.5
-        outside = ((places < -margin) | (places > np.array(sizes) - 1 + margin)).any(-1)
+        outside = ((places < 0) | (places > np.array(sizes) - 1)).any(-1)
         moved = np.where(outside[..., None], cval, moved)
-    return np.moveaxis(moved, (0, 1, 2), axes).astype(x.dtype, copy=False)
+    moved = np.moveaxis(moved, (0, 1, 2), axes)
+    return (np.round(moved) if x.dtype.kind in "iu" else moved).astype(x.dtype, copy=False)
+
+
+def _splines(image: np.ndarray, matrix: Any, offset: Any, fill_mode: str, cval: float, order: int) -> np.ndarray:
+    ndimage = importlib.import_module("scipy.ndimage")
+    channels = [
+        ndimage.affine_transform(channel, matrix, offset, order=order, mode=fill_mode, cval=cval)
+        for channel in np.moveaxis(image, 2, 0)
+    ]
+    return np.stack(channels, -1)
+
+
+def _wrapped(places: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Places that are inside again, as SciPy wraps them: the last row is the first."""
+    period = np.maximum(last, 1)
+    below = places + period * ((-places / period).astype(int) + 1)
+    inside = np.where(places > last, places - period * (places / period).astype(int), places)
+    wrapped: np.ndarray = np.where(last < 1, 0, np.where(places < 0, below, inside))
+    return wrapped
 
 
 def _at(image: np.ndarray, places: np.ndarray, fill_mode: str) -> np.ndarray:
@@ -98,7 +122,7 @@ def _at(image: np.ndarray, places: np.ndarray, fill_mode: str) -> np.ndarray:
     def inside(i: np.ndarray, n: int) -> np.ndarray:
         if fill_mode == "reflect":
             return np.minimum(i % (2 * n), 2 * n - 1 - i % (2 * n))
-        return i % n if fill_mode == "wrap" else i.clip(0, n - 1)
+        return i.clip(0, n - 1)
 
     found: np.ndarray = image[inside(places[..., 0], height), inside(places[..., 1], width)]
     return found
@@ -161,12 +185,9 @@ def random_zoom(
 
 
 @export("keras.preprocessing.image.apply_channel_shift")
-def apply_channel_shift(x: np.ndarray, intensity: Any, channel_axis: int = 0) -> np.ndarray:
-    """`x` with `intensity` added to all channels, or to each its own, within the least and largest value."""
-    added = np.asarray(intensity, x.dtype)
-    if added.ndim:
-        added = added.reshape([-1 if axis == channel_axis % x.ndim else 1 for axis in range(x.ndim)])
-    return np.clip(x + added, x.min(), x.max())
+def apply_channel_shift(x: np.ndarray, intensity: float, channel_axis: int = 0) -> np.ndarray:
+    """`x` with `intensity` added to all channels, within the least and largest value."""
+    return np.clip(x + intensity, x.min(), x.max())
 
 
 @export("keras.preprocessing.image.random_channel_shift")
@@ -177,8 +198,11 @@ def random_channel_shift(x: np.ndarray, intensity_range: float, channel_axis: in
 
 @export("keras.preprocessing.image.apply_brightness_shift")
 def apply_brightness_shift(x: np.ndarray, brightness: float) -> np.ndarray:
-    """`x`, with values from 0 to 255, `brightness` times as bright."""
-    return np.clip(x * np.asarray(brightness, x.dtype), 0, 255)
+    """`x` [h, w, c], `brightness` times as bright, as whole numbers from 0 to 255.
+
+    As in keras_preprocessing 1.1, its least and greatest values become 0 and 255 first.
+    """
+    return img_to_array(ImageEnhance.Brightness(array_to_img(x, "channels_last")).enhance(brightness), "channels_last")
 
 
 @export("keras.preprocessing.image.random_brightness")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from penstock.keras.preprocessing.image.affine import (
     apply_affine_transform,
     apply_brightness_shift,
     apply_channel_shift,
+    flip_axis,
 )
-from penstock.keras.preprocessing.image.files import img_to_array, load_img
-from penstock.keras.utils.arrays import Sequence
+from penstock.keras.preprocessing.image.array_iterator import NumpyArrayIterator
+from penstock.keras.preprocessing.image.file_iterators import DataFrameIterator, DirectoryIterator
 
 
 @export("keras.preprocessing.image.ImageDataGenerator")
@@ -55,32 +56,38 @@ class ImageDataGenerator:
     ) -> None:
         if zca_whitening and not featurewise_center:
             featurewise_center = True
-            warnings.warn(
-                "This ImageDataGenerator specifies `zca_whitening`, which overrides setting of `featurewise_center`.",
-                UserWarning, stacklevel=2,
-            )  # fmt: skip
+            _tell("zca_whitening", "featurewise_center")
         if zca_whitening and featurewise_std_normalization:
             featurewise_std_normalization = False
-            warnings.warn(
-                "This ImageDataGenerator specifies `zca_whitening` which overrides setting of "
-                "`featurewise_std_normalization`.",
-                UserWarning, stacklevel=2,
-            )  # fmt: skip
+            _tell("zca_whitening", "featurewise_std_normalization")
+        if featurewise_std_normalization and not featurewise_center:
+            featurewise_center = True
+            _tell("featurewise_std_normalization", "featurewise_center")
+        if samplewise_std_normalization and not samplewise_center:
+            samplewise_center = True
+            _tell("samplewise_std_normalization", "samplewise_center")
         if fill_mode not in FILL_MODES:
             raise ValueError(f"Unknown fill_mode: {fill_mode}")
+        if validation_split and not 0 < validation_split < 1:
+            raise ValueError(f"`validation_split` must be strictly between 0 and 1.  Received: {validation_split}")
+        if brightness_range is not None and (
+            not isinstance(brightness_range, tuple | list) or len(brightness_range) != 2
+        ):
+            raise ValueError(f"`brightness_range should be tuple or list of two floats. Received: {brightness_range}")
         self.featurewise_center, self.samplewise_center = featurewise_center, samplewise_center
         self.featurewise_std_normalization = featurewise_std_normalization
         self.samplewise_std_normalization = samplewise_std_normalization
         self.rotation_range = rotation_range
         self.width_shift_range, self.height_shift_range = width_shift_range, height_shift_range
         self.brightness_range, self.shear_range = brightness_range, shear_range
-        one = isinstance(zoom_range, int | float)
-        self.zoom_range = (1 - zoom_range, 1 + zoom_range) if one else tuple(zoom_range)
+        self.zoom_range = _zooms(zoom_range)
         self.channel_shift_range, self.fill_mode, self.cval = channel_shift_range, fill_mode, cval
         self.horizontal_flip, self.vertical_flip = horizontal_flip, vertical_flip
         self.rescale, self.preprocessing_function = rescale, preprocessing_function
         self.data_format = check_data_format(data_format)
-        self.validation_split = validation_split
+        first = self.data_format == "channels_first"
+        self.channel_axis, self.row_axis, self.col_axis = (1, 2, 3) if first else (3, 1, 2)
+        self._validation_split, self.dtype = validation_split, dtype or floatx()
         self.interpolation_order = interpolation_order
         self.zca_whitening, self.zca_epsilon = zca_whitening, zca_epsilon
         self.mean: Any = None
@@ -91,200 +98,176 @@ class ImageDataGenerator:
 
     def fit(self, x: Any, augment: bool = False, rounds: int = 1, seed: int | None = None) -> None:
         """Compute what featurewise standardisation and whitening take: from `x`, or from `rounds` changes of it."""
-        x = np.asarray(x, dtype=floatx())
+        x = np.array(x, dtype=self.dtype)
         if x.ndim != 4:
             raise ValueError(f"Input to `.fit()` should have rank 4. Got array with shape: {x.shape}")
+        channels = x.shape[self.channel_axis]
+        if channels not in (1, 3, 4):
+            warnings.warn(
+                f'Expected input to be images (as Numpy array) following the data format convention "'
+                f'{self.data_format}" (channels on axis {self.channel_axis}), i.e. expected either 1, 3 or 4 channels '
+                f"on axis {self.channel_axis}. However, it was passed an array with shape {x.shape} ({channels} "
+                "channels).",
+                stacklevel=2,
+            )
+        if seed is not None:
+            np.random.seed(seed)
+        if self.rescale:
+            x *= self.rescale
         if augment:
-            if seed is not None:
-                np.random.seed(seed)
-            x = np.stack([self.random_transform(image) for _ in range(rounds) for image in x])
-        channel = 1 if self.data_format == "channels_first" else 3
-        axes = tuple(i for i in range(4) if i != channel)
-        shape = [-1 if i == channel - 1 else 1 for i in range(3)]
-        self.mean = x.mean(axis=axes).reshape(shape)
-        self.std = x.std(axis=axes).reshape(shape)
+            x = np.stack([self.random_transform(image) for _ in range(rounds) for image in x]).astype(self.dtype)
+        axes = 0, self.row_axis, self.col_axis
+        shape = [channels if axis == self.channel_axis else 1 for axis in (1, 2, 3)]
+        if self.featurewise_center:
+            self.mean = x.mean(axis=axes).reshape(shape)
+            x -= self.mean
+        if self.featurewise_std_normalization:
+            self.std = x.std(axis=axes).reshape(shape)
+            x /= self.std + 1e-6
         if self.zca_whitening:
-            rows = (x - self.mean).reshape(len(x), -1)
+            rows = x.reshape(len(x), -1)
             directions, variances, _ = np.linalg.svd(rows.T @ rows / len(rows))
             self.principal_components = (directions / np.sqrt(variances + self.zca_epsilon)) @ directions.T
 
-    def standardize(self, x: np.ndarray) -> np.ndarray:
-        """An image after everything that is not at random."""
+    def standardize(self, x: Any) -> Any:
+        """An image after everything that is not at random, in place."""
         if self.preprocessing_function:
             x = self.preprocessing_function(x)
         if self.rescale:
-            x = x * self.rescale
+            x *= self.rescale
         if self.samplewise_center:
-            x = x - x.mean()
+            x -= np.mean(x, keepdims=True)
         if self.samplewise_std_normalization:
-            x = x / (x.std() + 1e-6)
-        if (self.featurewise_center or self.featurewise_std_normalization) and self.mean is None:
-            raise ValueError("This ImageDataGenerator standardises features: fit it on data first (`fit(x)`).")
-        if self.featurewise_center:
-            x = x - self.mean
-        if self.featurewise_std_normalization:
-            x = x / (self.std + 1e-6)
-        if self.zca_whitening:
-            x = (x.reshape(-1, len(self.principal_components)) @ self.principal_components).reshape(x.shape)
+            x /= np.std(x, keepdims=True) + 1e-6
+        if self.featurewise_center and self._fitted("featurewise_center", self.mean):
+            x -= self.mean
+        if self.featurewise_std_normalization and self._fitted("featurewise_std_normalization", self.std):
+            x /= self.std + 1e-6
+        if self.zca_whitening and self._fitted("zca_whitening", self.principal_components):
+            x = (x.reshape(-1, np.prod(x.shape[-3:])) @ self.principal_components).reshape(x.shape)
         return x
+
+    def _fitted(self, option: str, value: Any) -> bool:
+        """Whether `fit` has found the value; otherwise the images stay as they are, with a warning."""
+        if value is None:
+            warnings.warn(
+                f"This ImageDataGenerator specifies `{option}`, but it hasn't been fit on any training data. Fit it "
+                "first by calling `.fit(numpy_data)`.",
+                stacklevel=3,
+            )
+        return value is not None
+
+    def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
+        """What `apply_transform` is to do with an image of that shape, at random.
+
+        NumPy's generator gives the numbers, in keras_preprocessing's order, so that those of a seed are its own.
+        """
+        if seed is not None:
+            np.random.seed(seed)
+        turn, shear = self.rotation_range, self.shear_range
+        found: dict[str, Any] = {"theta": np.random.uniform(-turn, turn) if turn else 0}
+        found["tx"] = _shift(self.height_shift_range, img_shape[self.row_axis - 1])
+        found["ty"] = _shift(self.width_shift_range, img_shape[self.col_axis - 1])
+        found["shear"] = np.random.uniform(-shear, shear) if shear else 0
+        still = tuple(self.zoom_range) == (1, 1)
+        found["zx"], found["zy"] = (1, 1) if still else np.random.uniform(*self.zoom_range, 2)
+        found["flip_horizontal"] = (np.random.random() < 0.5) * self.horizontal_flip
+        found["flip_vertical"] = (np.random.random() < 0.5) * self.vertical_flip
+        channel, bright = self.channel_shift_range, self.brightness_range
+        found["channel_shift_intensity"] = np.random.uniform(-channel, channel) if channel != 0 else None
+        found["brightness"] = None if bright is None else np.random.uniform(*bright)
+        return found
+
+    def apply_transform(self, x: np.ndarray, transform_parameters: Mapping[str, Any]) -> np.ndarray:
+        """An image changed as `get_random_transform` says: what is not among the parameters stays."""
+        rows, columns, channels = self.row_axis - 1, self.col_axis - 1, self.channel_axis - 1
+        given = transform_parameters
+        moved = [
+            given.get(name, 1 if name in ("zx", "zy") else 0) for name in ("theta", "tx", "ty", "shear", "zx", "zy")
+        ]
+        x = apply_affine_transform(
+            x, *moved, row_axis=rows, col_axis=columns, channel_axis=channels, fill_mode=self.fill_mode,
+            cval=self.cval, order=self.interpolation_order,
+        )  # fmt: skip
+        if given.get("channel_shift_intensity") is not None:
+            x = apply_channel_shift(x, given["channel_shift_intensity"], channels)
+        if given.get("flip_horizontal", False):
+            x = flip_axis(x, columns)
+        if given.get("flip_vertical", False):
+            x = flip_axis(x, rows)
+        return x if given.get("brightness") is None else apply_brightness_shift(x, given["brightness"])
 
     def random_transform(self, x: np.ndarray, seed: int | None = None) -> np.ndarray:
         """An image changed at random."""
-        random: Any = np.random if seed is None else np.random.RandomState(seed)
-        first = self.data_format == "channels_first"
-        image = x.transpose(1, 2, 0) if first else x
-        image = self._moved(image, random)
-        if self.channel_shift_range:
-            shifts = random.uniform(-self.channel_shift_range, self.channel_shift_range, image.shape[2])
-            image = apply_channel_shift(image, shifts, 2)
-        if self.horizontal_flip and random.random_sample() < 0.5:
-            image = image[:, ::-1]
-        if self.vertical_flip and random.random_sample() < 0.5:
-            image = image[::-1]
-        if self.brightness_range is not None:
-            image = apply_brightness_shift(image, random.uniform(*self.brightness_range))
-        return image.transpose(2, 0, 1) if first else image
-
-    def _moved(self, image: np.ndarray, random: Any) -> np.ndarray:
-        """`image` turned, shifted, sheared and zoomed around its middle."""
-        angle = random.uniform(-self.rotation_range, self.rotation_range) if self.rotation_range else 0.0
-        shear = random.uniform(-self.shear_range, self.shear_range) if self.shear_range else 0.0
-        down = self._shift(self.height_shift_range, image.shape[0], random)
-        right = self._shift(self.width_shift_range, image.shape[1], random)
-        zx, zy = (1.0, 1.0) if self.zoom_range == (1, 1) else random.uniform(*self.zoom_range, 2)
-        return apply_affine_transform(
-            image, angle, down, right, shear, zx, zy, fill_mode=self.fill_mode, cval=self.cval,
-            order=self.interpolation_order,
-        )  # fmt: skip
-
-    def _shift(self, amount: float, size: int, random: Any) -> float:
-        if not amount:
-            return 0.0
-        shift = float(random.uniform(-amount, amount))
-        return shift * size if amount < 1 else shift
+        return self.apply_transform(x, self.get_random_transform(x.shape, seed))
 
     # --- batches ----------------------------------------------------------------------------------------
 
     def flow(
-        self,
-        x: Any,
-        y: Any = None,
-        batch_size: int = 32,
-        shuffle: bool = True,
-        sample_weight: Any = None,
-        seed: int | None = None,
+        self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True, sample_weight: Any = None,
+        seed: int | None = None, save_to_dir: Any = None, save_prefix: str = "", save_format: str = "png",
         subset: str | None = None,
-        **kwargs: Any,
-    ) -> Batches:
+    ) -> NumpyArrayIterator:  # fmt: skip
         """Batches of changed images of an array, without end."""
-        x = np.asarray(x, dtype=floatx())
-        if x.ndim != 4:
-            raise ValueError(f"Input data in `NumpyArrayIterator` should have rank 4. You passed shape {x.shape}")
-        if y is not None and len(x) != len(y):
-            raise ValueError(
-                f"`x` (images tensor) and `y` (labels) should have the same length. Found: {len(x)}, {len(y)}"
-            )
-        numbers = self._subset(len(x), subset)
-        labels = None if y is None else np.asarray(y)[numbers]
-        weights = None if sample_weight is None else np.asarray(sample_weight)[numbers]
-        images = x[numbers]
-        return Batches(self, len(images), images.__getitem__, labels, weights, batch_size, shuffle, seed)
-
-    def _subset(self, count: int, subset: str | None) -> np.ndarray:
-        at = int(count * self.validation_split)
-        return np.arange(count)[slice(at) if subset == "validation" else slice(at, None) if subset else slice(None)]
+        return NumpyArrayIterator(
+            x, y, self, batch_size=batch_size, shuffle=shuffle, sample_weight=sample_weight, seed=seed,
+            data_format=self.data_format, save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format,
+            subset=subset, dtype=self.dtype,
+        )  # fmt: skip
 
     def flow_from_directory(
-        self,
-        directory: Any,
-        target_size: Any = (256, 256),
-        color_mode: str = "rgb",
-        classes: Any = None,
-        class_mode: str | None = "categorical",
-        batch_size: int = 32,
-        shuffle: bool = True,
-        seed: int | None = None,
-        subset: str | None = None,
-        interpolation: str = "nearest",
-        **kwargs: Any,
-    ) -> Batches:
+        self, directory: Any, target_size: Any = (256, 256), color_mode: str = "rgb", classes: Any = None,
+        class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
+        save_to_dir: Any = None, save_prefix: str = "", save_format: str = "png", follow_links: bool = False,
+        subset: str | None = None, interpolation: str = "nearest",
+    ) -> DirectoryIterator:  # fmt: skip
         """Batches of changed images of files: each folder in `directory` is a class."""
-        root = Path(directory)
-        classes = list(classes or sorted(folder.name for folder in root.iterdir() if folder.is_dir()))
-        endings = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".tif", ".tiff", ".gif")
-        paths: list[Path] = []
-        labels: list[int] = []
-        for i, name in enumerate(classes):
-            found = sorted(path for path in (root / name).rglob("*") if path.suffix.lower() in endings)
-            found = [found[j] for j in self._subset(len(found), subset)]
-            paths += found
-            labels += [i] * len(found)
-        print(f"Found {len(paths)} images belonging to {len(classes)} classes.")
-        numbers = np.array(labels)
-        kinds: dict[Any, Any] = {
-            "categorical": np.eye(len(classes), dtype=floatx())[numbers],
-            "binary": numbers.astype(floatx()),
-            "sparse": numbers.astype(floatx()),
-            None: None,
-        }
-        if class_mode not in kinds:
-            raise ValueError(f"Invalid class_mode: {class_mode}; expected one of {list(kinds)}")
+        return DirectoryIterator(
+            directory, self, target_size=target_size, color_mode=color_mode, classes=classes, class_mode=class_mode,
+            batch_size=batch_size, shuffle=shuffle, seed=seed, data_format=self.data_format, save_to_dir=save_to_dir,
+            save_prefix=save_prefix, save_format=save_format, follow_links=follow_links, subset=subset,
+            interpolation=interpolation, dtype=self.dtype,
+        )  # fmt: skip
 
-        def image(i: int) -> np.ndarray:
-            loaded = load_img(paths[i], False, color_mode, target_size, interpolation)
-            return img_to_array(loaded, self.data_format)
+    def flow_from_dataframe(
+        self, dataframe: Any, directory: Any = None, x_col: str = "filename", y_col: Any = "class",
+        weight_col: str | None = None, target_size: Any = (256, 256), color_mode: str = "rgb", classes: Any = None,
+        class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
+        save_to_dir: Any = None, save_prefix: str = "", save_format: str = "png", subset: str | None = None,
+        interpolation: str = "nearest", validate_filenames: bool = True, **kwargs: Any,
+    ) -> DataFrameIterator:  # fmt: skip
+        """Batches of changed images of the files in a column of a table, with labels from others.
 
-        batches = Batches(self, len(paths), image, kinds[class_mode], None, batch_size, shuffle, seed)
-        batches.class_indices = {name: i for i, name in enumerate(classes)}
-        batches.classes, batches.filenames = numbers, [str(path.relative_to(root)) for path in paths]
-        return batches
+        kwargs: `has_ext`, `sort` and `drop_duplicates`, which are ignored as in TensorFlow.
+        """
+        return DataFrameIterator(
+            dataframe, directory, self, x_col=x_col, y_col=y_col, weight_col=weight_col, target_size=target_size,
+            color_mode=color_mode, classes=classes, class_mode="raw" if class_mode == "other" else class_mode,
+            data_format=self.data_format, batch_size=batch_size, shuffle=shuffle, seed=seed, save_to_dir=save_to_dir,
+            save_prefix=save_prefix, save_format=save_format, subset=subset, interpolation=interpolation,
+            validate_filenames=validate_filenames, dtype=self.dtype,
+        )  # fmt: skip
 
 
-class Batches(Sequence):
-    """Batches of images by number, and without end as an iterator."""
+def _tell(option: str, other: str) -> None:
+    warnings.warn(f"This ImageDataGenerator specifies `{option}`, which overrides setting of `{other}`.", stacklevel=3)
 
-    class_indices: dict[str, int]
-    classes: Any
-    filenames: list[str]
 
-    def __init__(
-        self, generator: Any, n: int, image: Any, y: Any, weights: Any, batch_size: int, shuffle: bool, seed: int | None
-    ) -> None:
-        self.image_data_generator, self.n, self.batch_size, self.shuffle = generator, n, batch_size, shuffle
-        self._image, self._y, self._weights, self.seed = image, y, weights, seed
-        self.samples = n
-        self._epoch = 0
-        self.reset()
+def _zooms(zoom_range: Any) -> list[float]:
+    if isinstance(zoom_range, int | float):
+        return [1 - zoom_range, 1 + zoom_range]
+    if len(zoom_range) == 2 and all(isinstance(each, int | float) for each in zoom_range):
+        return list(zoom_range)
+    raise ValueError(f"`zoom_range` should be a float or a tuple or list of two floats. Received: {zoom_range}")
 
-    def reset(self) -> None:
-        """Begin an epoch."""
-        self._at = 0
-        random: Any = np.random if self.seed is None else np.random.RandomState(self.seed + self._epoch)
-        self._order = random.permutation(self.n) if self.shuffle else np.arange(self.n)
 
-    def __len__(self) -> int:
-        return -(-self.n // self.batch_size)
-
-    def __getitem__(self, index: int) -> Any:
-        return self._batch(self._order[index * self.batch_size : (index + 1) * self.batch_size])
-
-    def on_epoch_end(self) -> None:
-        self._epoch += 1
-        self.reset()
-
-    def __iter__(self) -> Any:
-        return self
-
-    def __next__(self) -> Any:
-        if self._at >= len(self):
-            self.on_epoch_end()
-        self._at += 1
-        return self[self._at - 1]
-
-    next = __next__
-
-    def _batch(self, rows: np.ndarray) -> Any:
-        change = self.image_data_generator
-        images = np.stack([change.standardize(change.random_transform(self._image(i))) for i in rows])
-        found = (images, *(values[rows] for values in (self._y, self._weights) if values is not None))
-        return found if len(found) > 1 else images
+def _shift(limits: Any, size: int) -> Any:
+    """Pixels: up to a fraction of `size`, up to a number of them, or one of a list (an int n stands for range(n))."""
+    if not limits:
+        return 0
+    try:
+        shift = np.random.choice(limits)
+        shift *= np.random.choice([-1, 1])
+    except ValueError:  # a float
+        shift = np.random.uniform(-limits, limits)
+    return shift * size if np.max(limits) < 1 else shift
