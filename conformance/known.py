@@ -7,9 +7,10 @@ RANDOM = {
     "RandomGamma", "RandomPoissonV2", "RandomPoisson", "RandomShuffle", "Multinomial",
     "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "FractionalMaxPool", "FractionalAvgPool",
     "UniformCandidateSampler", "LogUniformCandidateSampler", "LearnedUnigramCandidateSampler",
-    "ThreadUnsafeUnigramCandidateSampler", "FixedUnigramCandidateSampler",
+    "ThreadUnsafeUnigramCandidateSampler", "FixedUnigramCandidateSampler", "Timestamp",
 }  # fmt: skip
-"""Random streams are torch's: shapes and dtypes are compared, distributions tested in tests/ops/test_random.py."""
+"""Random streams are torch's (and the time passes): shapes and dtypes are compared, distributions tested in
+tests/ops/test_random.py."""
 
 SINGLE = {
     "ResizeBilinear", "ResizeBilinearGrad", "ResizeBicubic", "ResizeBicubicGrad", "CropAndResize",
@@ -153,6 +154,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "QuantizeAndDequantizeV2": [
         (REFUSED, LENIENT + "a range for each index of the axis (2.21's kernel takes scalars only)")
     ],
+    "QuantizeAndDequantizeV4": [(REFUSED, "TensorFlow's kernel takes no range for each slice")],
     "QuantizeDownAndShrinkRange": [("values", "without values: a range of 0 (TensorFlow: the type's limits)")],
     "QuantizedAdd": [(REFUSED, LENIENT + "an empty tensor")],
     "QuantizedConv2D": [(REFUSED, LENIENT + "an empty batch")],

@@ -122,7 +122,8 @@ def v3_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShap
 def v4_grad_shape(
     c: ShapeContext, grad: TensorShape, x: TensorShape, low: TensorShape, high: TensorShape
 ) -> list[TensorShape]:
-    return [grad.merge_with(x), low, high]
+    low = low.with_rank(0 if c.attrs["axis"] == -1 else 1).merge_with(high)
+    return [grad.merge_with(x), low, low]
 
 
 # --- kernels --------------------------------------------------------------------------------------------
