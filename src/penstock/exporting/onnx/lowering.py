@@ -7,7 +7,7 @@ is kept with the channels first as long as its users can take it so; it is trans
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,18 @@ class Lowering:
         made = [self.name(name if outputs == 1 else f"{name}_{i}") for i in range(outputs)]
         self._nodes.append(helper.make_node(op, list(inputs), made, name=self.name(f"{name}/{op}"), **attrs))
         return made[0] if outputs == 1 else made
+
+    def scan_backwards(self, step: Callable[..., list[str]], start: str, rows: Sequence[str], name: str) -> list[str]:
+        """See `Site.scan_backwards`."""
+        outside, self._nodes = self._nodes, []
+        taken = [self.name(f"{name}_taken") for _ in range(len(rows) + 1)]
+        made = step(*taken)
+        inputs, outputs = ([onnx.ValueInfoProto(name=value) for value in values] for values in (taken, made))
+        body = helper.make_graph(self._nodes, f"{name}_step", inputs, outputs)
+        self._nodes = outside
+        attrs = {"num_scan_inputs": len(rows), "scan_input_directions": [1] * len(rows), "scan_output_directions": [1]}
+        found: list[str] = self.node("Scan", [start, *rows], name, 2, body=body, **attrs)
+        return found
 
     # --- steps ------------------------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from penstock.exporting.onnx.lowering import Lowering
 
 _FAMILIES = (
-    "arithmetic", "arrays", "convolution", "gathering", "images", "joining", "matrices", "normalization", "pooling",
-    "reductions", "shapes", "slicing", "sorting",
+    "arithmetic", "arrays", "convolution", "gathering", "images", "joining", "matrices", "normalization", "partitions",
+    "pooling", "quantization", "reductions", "shapes", "slicing", "sorting", "suppression",
 )  # fmt: skip
 Rule = Callable[["Lowering", Node], Any]
 _RULES: dict[str, Rule] = {}
@@ -95,6 +95,11 @@ class Site:
 
     def op(self, op: str, inputs: Sequence[str], outputs: int = 1, **attrs: Any) -> Any:
         return self.lowering.node(op, inputs, self.node.name, outputs, **attrs)
+
+    def scan_backwards(self, step: Callable[..., list[str]], start: str, rows: Sequence[str]) -> list[str]:
+        """`step(state, *row)` of each row of `rows`, from the last to the first, gives the next state and a result: the
+        last state, which is `start` before, and the results in the order of rows."""
+        return self.lowering.scan_backwards(step, start, rows, self.node.name)
 
     def ints(self, *values: int) -> str:
         """A vector of int64."""
