@@ -255,6 +255,21 @@ def test_what_is_for_training_only_is_left_out(caplog: pytest.LogCaptureFixture)
     assert caplog.text.count("training is not among the feeds: it is False") == 1  # not for each shape of inputs
 
 
+def test_a_condition_may_decide_once_more_about_what_it_has_decided() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, training = tf.placeholder(tf.float32, [None, 4], "x"), tf.placeholder(tf.bool, [], "training")
+        before = tf.cond(training, lambda: x * 2.0, lambda: x + 1.0)
+        y = tf.cond(training, lambda: before - tf.reduce_mean(before, 0), lambda: before * 3.0)
+        model, module = tf.to_onnx(y, [x, training], session), tf.to_torch(y, [x, training], session)
+        value = np.random.RandomState(0).randn(2, 4).astype(np.float32)
+        wanted = [session.run(y, {x: value, training: flag}) for flag in (True, False)]
+    runs = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for flag, expected in zip((True, False), wanted, strict=True):
+        found = runs.run(None, {"x": value, "training": np.array(flag)})[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        np.testing.assert_allclose(module(torch.from_numpy(value), torch.tensor(flag)), expected, rtol=1e-5)
+
+
 def test_recurrent_networks_that_are_loops() -> None:
     def build(x: Any) -> Any:
         lengths = tf.fill([tf.shape(x)[0]], 3)

@@ -15,10 +15,13 @@ onnxruntime = pytest.importorskip("onnxruntime")
 RNG = np.random.RandomState(0)
 
 
-def same(build: Callable[..., Any], *values: np.ndarray) -> None:
-    """Checks that both compute the same of `values`, whose first dimension is open."""
+def same(build: Callable[..., Any], *values: np.ndarray, opened: int = 1) -> None:
+    """Checks that both compute the same of `values`, whose first dimensions, `opened` in number, are open."""
     with tf.Graph().as_default(), tf.Session() as session:
-        feeds = [tf.placeholder(v.dtype, [None, *v.shape[1:]], name=f"x{i}") for i, v in enumerate(values)]
+        feeds = [
+            tf.placeholder(v.dtype, [*[None] * min(opened, v.ndim), *v.shape[opened:]], name=f"x{i}")
+            for i, v in enumerate(values)
+        ]
         results = list(build(*feeds))
         session.run(tf.global_variables_initializer())
         model = tf.to_onnx({f"y{i}": y for i, y in enumerate(results)}, feeds, session)
@@ -92,3 +95,39 @@ def test_beams_are_followed_back() -> None:
 
     steps, parents = (RNG.randint(0, most, (6, 2, 3)).astype(np.int32) for most in (9, 3))
     same(build, steps, parents, np.int32([6, 4]))
+
+
+def test_convolutions_of_images_of_any_size_with_holes_or_transposed() -> None:
+    def build(x: Any) -> Any:
+        yield tf.layers.conv1d(x[:, :, 0], 4, 2, dilation_rate=3)
+        yield tf.layers.conv1d(x[:, 0], 4, 3, dilation_rate=2, padding="same")
+        batch, height, width, _ = tf.unstack(tf.shape(x))
+        filters = tf.Variable(tf.random_normal([2, 2, 5, 3]))
+        yield tf.nn.conv2d_transpose(x, filters, [batch, height * 2, width * 2, 5], [1, 2, 2, 1], "VALID")
+        yield tf.layers.conv2d_transpose(x, 5, 3, 2)
+
+    same(build, RNG.randn(2, 7, 9, 3).astype(np.float32), opened=3)
+
+
+def test_dropouts_keep_all_if_they_are_told_so_and_draw_masks_otherwise() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, keep = tf.placeholder(tf.float32, [None, 50], "x"), tf.placeholder(tf.float32, [], "keep")
+        noise = tf.random_normal(tf.shape(x), 3.0, 0.5)
+        model = tf.to_onnx([tf.nn.dropout(x, keep), noise], [x, keep], session)
+    runs = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    value = RNG.rand(40, 50).astype(np.float32) + 1
+    np.testing.assert_array_equal(runs.run(None, {"x": value, "keep": np.array(1, np.float32)})[0], value)
+    masked, noise = runs.run(None, {"x": value, "keep": np.array(0.25, np.float32)})
+    kept = masked != 0
+    assert abs(kept.mean() - 0.25) < 0.05
+    np.testing.assert_allclose(masked[kept], value[kept] * 4, rtol=1e-6)
+    assert abs(noise.mean() - 3) < 0.1 and abs(noise.std() - 0.5) < 0.05
+
+
+def test_truths_and_small_numbers_are_chosen() -> None:
+    def build(x: Any) -> Any:
+        yield tf.one_hot(tf.cast(x[0], tf.int32), 4, on_value=False, off_value=True)
+        for dtype in (tf.int8, tf.float16, tf.bool):
+            yield tf.where(x > 0, tf.cast(x, dtype), tf.cast(x + 1, dtype))
+
+    same(build, np.float32([[0, 1, 3], [-1, -3, 2]]))

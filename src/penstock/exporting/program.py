@@ -131,10 +131,16 @@ class _Builder:
         return self._frames[merge], self._guards.of[merge], pred, self._levels[merge]
 
     def _filled(self, place: _Place, results: Sequence[Edge]) -> Block:
+        """A block of its own: a conditional that the one being filled needs may have the same predicate, and so the
+        same place."""
+        before = self._open.get(place)
         block = self._open[place] = Block()
         self._need(results)
         block.results = [self._program.value(edge) for edge in results]
-        del self._open[place]
+        if before is None:
+            del self._open[place]
+        else:
+            self._open[place] = before
         return block
 
     def _need(self, edges: Sequence[Edge]) -> None:

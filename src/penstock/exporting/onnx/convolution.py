@@ -98,9 +98,8 @@ def transposed(s: Site) -> Any:
     for size, out, k, stride, dilation in zip(sizes, wanted, kernel, window.strides, window.dilations, strict=True):
         over = (k - 1) * dilation + 1
         if size is None or out is None:
-            if window.padding != "SAME":
-                raise LookupError("the size of its result is not known before the step")
-            need, rest = max(over - stride, 0), max(stride - over, 0)  # results of `stride` times the size
+            # Results of `stride` times the size, and what of the kernel goes beyond them if there is no padding.
+            need, rest = max(over - stride, 0) if window.padding == "SAME" else 0, max(stride - over, 0)
         else:
             whole = (size - 1) * stride + over
             need, rest = (max(whole - out, 0), max(out - whole, 0)) if window.padding == "SAME" else (0, out - whole)

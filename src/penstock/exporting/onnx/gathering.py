@@ -41,7 +41,7 @@ def one_hot(s: Site) -> Any:
     if rank - axis:
         classes = s.op("Unsqueeze", [classes, s.ints(*range(1, rank - axis + 1))])
     equal = s.op("Equal", [s.op("Unsqueeze", [s.int64(0), s.ints(axis)]), classes])
-    return s.op("Where", [equal, s.input(2), s.input(3)])
+    return s.where(equal, s.input(2), s.input(3), s.node.dtypes[0])
 
 
 @lowers("ScatterNd")

@@ -45,10 +45,11 @@ def depth_to_space(s: Site) -> Any:
 
 @lowers("SpaceToBatchND")
 def space_to_batch(s: Site) -> Any:
-    block, paddings = s.known(1, "the block's shape").tolist(), s.known(2, "the padding")
+    block = s.known(1, "the block's shape").tolist()
     n, rest = len(block), s.rank(0) - 1 - len(block)
-    pads = np.concatenate([np.zeros((1, 2), int), paddings, np.zeros((rest, 2), int)])
-    padded = s.op("Pad", [s.input(0), s.ints(*pads.T.ravel().tolist()), s.constant(0)]) if pads.any() else s.input(0)
+    paddings, padded = s.value(2), s.input(0)
+    if paddings is None or paddings.any():
+        padded = s.op("Pad", [padded, _pads(s, n, rest), s.constant(0)])
     dims = _dims(s, padded, 1 + n + rest)
     parts = [dims[0]]
     for i, b in enumerate(block):
@@ -63,7 +64,7 @@ def space_to_batch(s: Site) -> Any:
 
 @lowers("BatchToSpaceND")
 def batch_to_space(s: Site) -> Any:
-    block, crops = s.known(1, "the block's shape").tolist(), s.known(2, "the crops").tolist()
+    block, crops = s.known(1, "the block's shape").tolist(), s.value(2)
     n, rest = len(block), s.rank(0) - 1 - len(block)
     dims = _dims(s, s.input(0), 1 + n + rest)
     batch = s.op("Div", [dims[0], s.ints(int(np.prod(block)))])
@@ -75,10 +76,22 @@ def batch_to_space(s: Site) -> Any:
     turned = s.op("Transpose", [apart], perm=perm)
     sizes = [s.op("Mul", [dims[i + 1], s.ints(b)]) for i, b in enumerate(block)]
     whole = s.op("Reshape", [turned, s.op("Concat", [batch, *sizes, *dims[1 + n :]], axis=0)])
-    if not np.any(crops):
+    if crops is not None and not crops.any():
         return whole
-    begins, ends = [c[0] for c in crops], [-c[1] if c[1] else np.iinfo(np.int64).max for c in crops]
-    return s.op("Slice", [whole, s.ints(*begins), s.ints(*ends), s.ints(*range(1, n + 1))])
+    begins, after = _columns(s)
+    ends = s.op("Sub", [s.op("Concat", sizes, axis=0), after])
+    return s.op("Slice", [whole, begins, ends, s.ints(*range(1, n + 1))])
+
+
+def _pads(s: Site, dims: int, rest: int) -> str:
+    """The paddings of `dims` dimensions, a matrix, as ONNX has them for one more before and `rest` after them."""
+    begins, ends = _columns(s)
+    return str(s.op("Concat", [s.ints(0), begins, s.ints(*[0] * (rest + 1)), ends, s.ints(*[0] * rest)], axis=0))
+
+
+def _columns(s: Site) -> list[str]:
+    """The two columns of a matrix of paddings or crops, as vectors."""
+    return [s.op("Gather", [s.int64(2), s.lowering.constant(np.array(i, np.int64))], axis=1) for i in (0, 1)]
 
 
 def _dims(s: Site, name: str, rank: int) -> list[str]:

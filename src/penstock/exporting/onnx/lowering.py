@@ -91,6 +91,8 @@ class Lowering:
         """An initializer; equal small ones are one."""
         if value.dtype.kind in "SU" or value.dtype == object:
             value = value.astype(object)
+            if not all(isinstance(text, str | bytes) for text in value.ravel()):
+                raise LookupError("ONNX has no values of such a type")
             key: Any = ("string", value.shape, tuple(value.ravel()))
         else:
             key = value.dtype.str, value.shape, value.tobytes() if value.nbytes <= _SMALL else id(value)
@@ -106,12 +108,23 @@ class Lowering:
         self._nodes.append(helper.make_node(op, list(inputs), made, name=self.name(f"{name}/{op}"), **attrs))
         return made[0] if outputs == 1 else made
 
-    def scan_backwards(self, step: Callable[..., list[str]], start: str, rows: Sequence[str], name: str) -> list[str]:
+    def scan_backwards(
+        self,
+        step: Callable[..., list[str]],
+        start: str,
+        rows: Sequence[str],
+        types: Sequence[tuple[int, int]],
+        name: str,
+    ) -> list[str]:
         """See `Site.scan_backwards`."""
         outside, self._nodes = self._nodes, []
         taken = [self.name(f"{name}_taken") for _ in range(len(rows) + 1)]
         made = step(*taken)
-        inputs, outputs = ([onnx.ValueInfoProto(name=value) for value in values] for values in (taken, made))
+        outputs = [
+            helper.make_tensor_value_info(value, kind, [None] * rank)
+            for value, (kind, rank) in zip(made, types, strict=True)
+        ]
+        inputs = [onnx.ValueInfoProto(name=value) for value in taken]
         body = helper.make_graph(self._nodes, f"{name}_step", inputs, outputs)
         self._nodes = outside
         attrs = {"num_scan_inputs": len(rows), "scan_input_directions": [1] * len(rows), "scan_output_directions": [1]}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.exporting.onnx.rules import Site, lowers
-from penstock.tensor.dtypes import int32
+from penstock.tensor.dtypes import int32, int64
 
 _FAR = np.iinfo(np.int64).max
 
@@ -74,7 +74,7 @@ def gather_tree(s: Site) -> Any:
         before = s.op("Where", [within, s.op("GatherElements", [parent, beam], axis=1), beam])
         return [before, s.op("Where", [within, s.op("GatherElements", [step, beam], axis=1), end])]
 
-    _, beams = s.scan_backwards(step, beam, [steps, parents, within])
+    _, beams = s.scan_backwards(step, beam, [steps, parents, within], [(int64, 2), (s.node.dtypes[0], 2)])
     ends = s.cast(s.op("Equal", [beams, end]), int32)
     ended = s.op("Greater", [s.op("CumSum", [ends, zero]), s.lowering.constant(np.array(0, np.int32))])
     return s.op("Where", [ended, end, beams])

@@ -15,16 +15,17 @@ import numpy as np
 
 from penstock.exporting.onnx.types import onnx_type
 from penstock.graph.step_graph import Edge, Node
-from penstock.tensor.dtypes import DType, int64
+from penstock.tensor.dtypes import DType, float32, float64, int32, int64, string, uint8
 from penstock.tensor.shapes import TensorShape
 
 if TYPE_CHECKING:
     from penstock.exporting.onnx.lowering import Lowering
 
 _FAMILIES = (
-    "arithmetic", "arrays", "convolution", "gathering", "images", "joining", "matrices", "normalization", "partitions",
-    "pooling", "quantization", "reductions", "shapes", "slicing", "sorting", "suppression",
+    "arithmetic", "arrays", "convolution", "drawing", "gathering", "images", "joining", "matrices", "normalization",
+    "partitions", "pooling", "quantization", "reductions", "shapes", "slicing", "sorting", "suppression",
 )  # fmt: skip
+_CHOSEN = (uint8, int32, int64, float32, float64, string)
 Rule = Callable[["Lowering", Node], Any]
 _RULES: dict[str, Rule] = {}
 
@@ -96,10 +97,20 @@ class Site:
     def op(self, op: str, inputs: Sequence[str], outputs: int = 1, **attrs: Any) -> Any:
         return self.lowering.node(op, inputs, self.node.name, outputs, **attrs)
 
-    def scan_backwards(self, step: Callable[..., list[str]], start: str, rows: Sequence[str]) -> list[str]:
+    def where(self, condition: str, yes: str, no: str, dtype: DType) -> str:
+        """`yes` where `condition` is, else `no`; both are of `dtype`. onnxruntime's Where has few types."""
+        if dtype in _CHOSEN:
+            return str(self.op("Where", [condition, yes, no]))
+        wide = float32 if dtype.is_floating else int64
+        return self.cast(self.op("Where", [condition, self.cast(yes, wide), self.cast(no, wide)]), dtype)
+
+    def scan_backwards(
+        self, step: Callable[..., list[str]], start: str, rows: Sequence[str], made: Sequence[tuple[DType, int]]
+    ) -> list[str]:
         """`step(state, *row)` of each row of `rows`, from the last to the first, gives the next state and a result: the
-        last state, which is `start` before, and the results in the order of rows."""
-        return self.lowering.scan_backwards(step, start, rows, self.node.name)
+        last state, which is `start` before, and the results in the order of rows. made: the dtype and rank of both."""
+        types = [(onnx_type(dtype), rank) for dtype, rank in made]
+        return self.lowering.scan_backwards(step, start, rows, types, self.node.name)
 
     def ints(self, *values: int) -> str:
         """A vector of int64."""
