@@ -27,6 +27,21 @@ CASES = {
         "print(isinstance(env, gym.Env), isinstance(env.action_space, gym.spaces.Discrete))\n",
         "0.25 4 2.4\nTrue True\n",
     ),
+    "names of then, with entry points that say what kind they are": (
+        "import gym\nfrom gym.envs.registration import registry\n"
+        "kinds = {each.id: each.entry_point.split(':')[0].split('.')[-1] for each in gym.envs.registry.all()}\n"
+        "print(*(kinds[name] for name in ('Pendulum-v0', 'CartPole-v1', 'HalfCheetah-v1', 'FrozenLake-v0')))\n"
+        "print('Taxi-v2' in registry.env_specs, registry.spec('Pendulum-v0')._entry_point)\n"
+        "class Walk(gym.Env):\n    def reset(self):\n        return 0\n"
+        "gym.register(id='Walk-v0', entry_point=Walk)\nprint('Walk-v0' in [each.id for each in registry.all()])\n"
+        "print(gym.make('Pendulum-v0').reset().shape)\n",
+        "classic_control classic_control mujoco toy_text\nTrue gym.envs.classic_control:PendulumEnv\nTrue\n(3,)\n",
+    ),
+    "what spaces of the program draw samples with": (
+        "import gym\nimport gym.spaces\nfrom gym.spaces import prng\nprng.seed(3)\n"
+        "print(prng.np_random.rand(), gym.spaces.prng.np_random.randint(9, size=2).shape)\n",
+        "0.5507979025745755 (2,)\n",
+    ),
     "wrappers of the program": (
         "import gym\nfrom gym.spaces.box import Box\nfrom gym import wrappers\n"
         "class Half(gym.ObservationWrapper):\n    def observation(self, observation):\n"

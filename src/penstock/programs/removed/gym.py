@@ -16,9 +16,10 @@ from functools import cache, partial
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-from penstock.programs.removed import gym_own
+from penstock.programs.removed import gym_own, gym_spaces
 from penstock.programs.removed.giving import ModuleOf, give
 from penstock.programs.removed.gym_monitor import benchmark_spec, monitor
+from penstock.programs.removed.gym_registry import Registry
 from penstock.programs.removed.gym_wrappers import wrappers_of
 from penstock.programs.report import REPORT
 
@@ -182,8 +183,9 @@ def patch(gym: Any) -> None:
         gym.Env.seed = gym_own.seed
     wrappers = wrappers_of(gym)
     then = _outermost(wrappers["Wrapper"])
-    own = gym_own.Own(gym, wrappers["Wrapper"])
-    registered = {"register": own.register, "registry": gym_own.registry_of(gym)}
+    registry = Registry(gym)
+    own = gym_own.Own(gym, wrappers["Wrapper"], registry)
+    registered = {"register": own.register, "registry": registry}
 
     def make(id: Any, *args: Any, **options: Any) -> Any:
         if (env := own.made(id, options)) is not None:
@@ -201,9 +203,8 @@ def patch(gym: Any) -> None:
     EnvSpec: Any = gym.envs.registration.EnvSpec
     EnvSpec.timestep_limit = property(lambda self: self.max_episode_steps)
     recorder = monitor(wrappers["Wrapper"])
-    for module in (gym.envs, gym.envs.registration):
-        vars(module).update(registered)
-    envs = _seen_as("gym.envs", gym.envs, make=make)
+    registration = _seen_as("gym.envs.registration", gym.envs.registration, make=make, spec=spec, **registered)
+    envs = _seen_as("gym.envs", gym.envs, make=make, spec=spec, registration=registration, **registered)
     gone = dict.fromkeys(("undo_logger_setup", "upload"), lambda: _ignored)
     now = _seen_as(
         "gym",
@@ -247,6 +248,8 @@ class _Gymnasium(ModuleOf):
 PATCHES: dict[str, Callable[[Any], None]] = {"gym": patch}
 MODULES: dict[str, ModuleOf] = {
     "gym": _Gymnasium(None),
+    "gym.spaces.prng": ModuleOf(None, gym_spaces.PRNG),
+    "gymnasium.spaces.prng": ModuleOf(None, gym_spaces.PRNG),
     "gym.envs.toy_text.discrete": ModuleOf(
         None, {"DiscreteEnv": gym_own.discrete_env, "categorical_sample": lambda: gym_own.categorical_sample}
     ),

@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from penstock.programs.removed.gym_registry import Registry
+
 METHODS = ("step", "reset", "render", "seed", "close", "observation", "reward", "action")
 """Of environments and wrappers: until 0.9.6, classes defined `_step` for `step`."""
 GONE_OPTIONS = frozenset({"local_only", "tags", "trials"})
@@ -44,34 +46,12 @@ def seed(self: Any, seed: int | None = None) -> list[int]:
     return []
 
 
-def registry_of(gym: Any) -> Any:
-    """Gym's dict of specifications, with the methods that it had as an object."""
-
-    class Registry(dict):
-        @property
-        def env_specs(self) -> Any:
-            return self
-
-        def all(self) -> Any:
-            return self.values()
-
-        def spec(self, name: str) -> Any:
-            return gym.spec(name)
-
-        def make(self, name: str, **options: Any) -> Any:
-            return gym.make(name, **options)
-
-        def register(self, id: str, **options: Any) -> None:
-            gym.register(id, **options)
-
-    return Registry(gym.envs.registry)
-
-
 class Own:
     """The environments that a program registers."""
 
-    def __init__(self, gym: Any, wrapper: type) -> None:
+    def __init__(self, gym: Any, wrapper: type, registry: Registry) -> None:
         self._gym = gym
+        self._registry = registry
         self._names: set[str] = set()
         self._limited = _limited(wrapper)
         self._register = gym.envs.registration.register
@@ -85,6 +65,7 @@ class Own:
             del options[name]
         self._register(id, entry_point=entry_point, **options)
         self._names.add(id)
+        self._registry.add(self._gym.envs.registry[id])
 
     def made(self, name: Any, options: dict[str, Any]) -> Any:
         """The program's environment of that name, of at most so many steps as it was registered with; None if there is

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+from penstock.programs.removed.giving import Source
 
 
 def space_of(gym: Any, space: Any) -> Any:
@@ -22,3 +25,19 @@ def space_of(gym: Any, space: Any) -> Any:
     if name == "Dict":
         return kinds.Dict({key: space_of(gym, each) for key, each in space.spaces.items()})
     return space
+
+
+@cache
+def _random() -> Any:
+    """What spaces drew samples with until Gym 0.9.6, and those of programs still do."""
+    import numpy as np
+
+    return np.random.RandomState()
+
+
+def _seed(seed: int | None = None) -> None:
+    _random().seed(seed)
+
+
+PRNG: dict[str, Source] = {"np_random": _random, "seed": lambda: _seed}
+"""Members of `gym.spaces.prng`."""
