@@ -63,3 +63,38 @@ def test_a_function_of_the_programs_own_is_called_once() -> None:
     assert len(calls) == 1
     with pytest.raises(TypeError):
         call(float, np.zeros(3))
+
+
+def test_elements_are_given_arrays_of_one_element(tmp_path: Path) -> None:
+    """Values of Python 3.7 with NumPy 1.18."""
+    text = """
+import numpy as np
+def walk(n):
+    total[0] += 0 if n == 0 else np.array([n]) + walk(n - 1)
+    return 1
+values, total, names = np.zeros(4), np.zeros(1), {}
+for i in range(2):
+    values[i] = np.array([i + 0.5])
+values[2], names["a"] = np.array([[7]]), np.array([3])
+values[3] += np.array([2.0])
+values[1:3] -= np.array([1.0])
+walk(3)
+print(values, total, names)
+kinds = np.zeros((2, 2), np.int64)
+kinds[1, 0] = np.array([2.75])
+print(kinds.tolist())
+try:
+    values[0] = np.zeros(2)
+except ValueError as error:
+    print(error)
+"""
+    assert output_of(tmp_path, text).splitlines()[:4] == [
+        "[0.5 0.5 6.  2. ] [4.] {'a': array([3])}",
+        "[[0, 0], [2, 0]]",
+        "setting an array element with a sequence.",
+    ], text
+
+
+def test_elements_of_narrow_arrays_are_given_arrays_of_one_element_too(tmp_path: Path) -> None:
+    text = "import numpy as np\nx = np.zeros(2, np.uint8)\nx[0] = np.array([7])\nx[1] = -1\nprint(x)\n"
+    assert output_of(tmp_path, text).splitlines()[0] == "[  7 255]"

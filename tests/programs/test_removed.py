@@ -231,6 +231,12 @@ CASES = {
         "print(list(np.load('rows.npz', allow_pickle=True)['rows']))\n",
         "object (2,) int64\n(2, 2)\n[[1, 2], [3]]\n",
     ),
+    "arrays of a dtype of numbers and arrays of one element": (
+        "import numpy as np\nprint(np.array([1.0, np.array([[2.0]])], dtype=np.float32))\n"
+        "print(np.asarray([np.array([1]), 2], np.int64), np.array([np.array([1.0]), 2.0], dtype=None).shape)\n"
+        "try:\n    np.array([1.0, np.zeros(2)], np.float32)\nexcept ValueError:\n    print('refused')\n",
+        "[1. 2.]\n[1 2] (2,)\nrefused\n",
+    ),
     "functions of rows of different lengths": (
         "import numpy as np\n"
         "y = np.reshape([1.0, np.array([2.0])] * 2, (4, 1))\n"

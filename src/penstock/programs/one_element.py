@@ -1,13 +1,14 @@
-"""Arrays of one element as numbers: `float(x)`, `int(x)`, `math.sqrt(x)` and `"%f" % x` of them, until NumPy 2.3.
+"""Arrays of one element as numbers, until NumPy 2.3: `float(x)`, `int(x)`, `math.sqrt(x)`, `"%f" % x`, `values[i] = x`.
 
 TF 1.x programs do it with what a session gives for a tensor of shape [1] or [1, 1]. Arrays themselves cannot be
-changed, so the syntax tree is: such calls try what Python does, and then with the element.
+changed, so the syntax tree is: such calls and assignments try what Python does, and then with the element.
 """
 
 from __future__ import annotations
 
 import ast
 import math
+import opcode
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -21,15 +22,20 @@ from penstock.programs.report import REPORT
 _NUMBER = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.(\d+|\*)?)?[hlL]?[diouxXeEfFgG]")
 """A conversion of a number in a text for `%`."""
 
-_FORMAT, _CALL = "_one_element_format", "_one_element_call"
+_FORMAT, _CALL, _INTO = "_one_element_format", "_one_element_call", "_one_element_into"
+_STORE_SUBSCR = opcode.opmap["STORE_SUBSCR"]
 
 
-def is_needed(code: CodeType) -> bool:
-    """Whether code may do it: it has texts for `%`, or names of functions of numbers."""
+def is_needed(code: CodeType, names: set[str]) -> bool:
+    """Whether code that mentions these names may do it: it has texts for `%`, names of functions of numbers, or uses
+    NumPy and assigns elements."""
+    numpy = not names.isdisjoint({"np", "numpy"})
     todo = [code]
     while todo:
         each = todo.pop()
         if not {"float", "int", "math"}.isdisjoint(each.co_names):
+            return True
+        if numpy and _STORE_SUBSCR in each.co_code[::2]:
             return True
         for constant in each.co_consts:
             if isinstance(constant, CodeType):
@@ -40,6 +46,27 @@ def is_needed(code: CodeType) -> bool:
 
 
 class Conversions(ast.NodeTransformer):
+    def __init__(self, tree: ast.Module) -> None:
+        self._elements = any(map(_is_numpy, ast.walk(tree)))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        return self._assigned(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        return self._assigned(node)
+
+    def _assigned(self, node: ast.Assign | ast.AugAssign) -> ast.AST:
+        """`values[i] = x`, with something into which x can be assigned in the place of `values`."""
+        self.generic_visit(node)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if not self._elements or _is_no_array(node.value):
+            return node
+        for target in targets:
+            for each in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
+                if isinstance(each, ast.Subscript) and _is_of_element(each.slice):
+                    each.value = ast.copy_location(ast.Call(ast.Name(_INTO, ast.Load()), [each.value], []), each.value)
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         text = node.left.value if isinstance(node.left, ast.Constant) else None
@@ -60,6 +87,55 @@ def _is_of_numbers(function: ast.expr) -> bool:
     if isinstance(function, ast.Attribute):
         return isinstance(function.value, ast.Name) and function.value.id == "math"
     return isinstance(function, ast.Name) and function.id in ("float", "int")
+
+
+def _is_numpy(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.alias(name=name):
+            return name in ("np", "numpy")
+    return False
+
+
+def _is_no_array(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant | ast.JoinedStr | ast.List | ast.ListComp | ast.Dict | ast.DictComp | ast.Set)
+
+
+def _is_of_element(index: ast.expr) -> bool:
+    """Whether it may be the index of one element: there are numbers or names for all axes."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    texts = (isinstance(each, ast.Constant) and not isinstance(each.value, int) for each in parts)
+    return not any(texts) and not any(isinstance(each, ast.Slice | ast.List | ast.Starred) for each in parts)
+
+
+class _Into:
+    """An array, elements of which take arrays of one element."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        assign(self._array, index, value)
+
+
+def into(holder: Any) -> Any:
+    """What `holder[index] = value` is done with."""
+    return _Into(holder) if isinstance(holder, np.ndarray) else holder
+
+
+def assign(array: np.ndarray, index: Any, value: Any) -> None:
+    """`array[index] = value`."""
+    try:
+        array[index] = value
+    except (TypeError, ValueError):
+        if not _is_one(value):
+            raise
+        array[index] = value.item()
+        REPORT.use("an element given as an array of one", None)
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -93,7 +169,7 @@ def format_(text: str, values: Any) -> str:
     return result
 
 
-HELPERS: dict[str, Callable[..., Any]] = {_FORMAT: format_, _CALL: call}
+HELPERS: dict[str, Callable[..., Any]] = {_FORMAT: format_, _CALL: call, _INTO: into}
 """What the changed tree calls, as built-in names."""
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.programs import one_element
 from penstock.programs.report import REPORT
 
 _OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
@@ -221,7 +222,7 @@ def _as_value(index: ast.expr) -> ast.expr:
 def _set(value: Any, holder: Any, index: Any) -> None:
     """`holder[index] = value`."""
     try:
-        holder[index] = value
+        one_element.into(holder)[index] = value
     except OverflowError:
         found = np.asarray(value)
         if not isinstance(holder, np.ndarray) or holder.dtype.kind not in "iu" or found.dtype.kind not in "iu":

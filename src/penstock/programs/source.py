@@ -92,7 +92,7 @@ def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, f
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
     names = language.names_of(code)
     asked = language.may_be_python2(code, names) or any(part.is_needed(names) for part in _OF_NAMES)
-    if not python2 and not asked and not one_element.is_needed(code) and not list_indices.is_needed(code, names):
+    if not python2 and not asked and not one_element.is_needed(code, names) and not list_indices.is_needed(code, names):
         return Translated(code)
     tree, line = language.parse(text(), file)
     python2 = python2 or line is not None or language.is_python2(tree)
@@ -123,7 +123,8 @@ def convert(
 
         tree, names = language.Gone().visit(tree), PARTLY
     tree = chained.converted(tree)
-    tree = one_element.Conversions().visit(promotion.Conversions(tree).visit(tree))
+    tree = promotion.Conversions(tree).visit(tree)
+    tree = one_element.Conversions(tree).visit(tree)
     tree = list_indices.Conversions(tree).visit(fewer_results.Unpackings().visit(tree))
     code = compile(ast.fix_missing_locations(tree), file, "exec", flags, dont_inherit=True)
     return Translated(code, {**names, **_HELPERS}, python2)

@@ -183,12 +183,28 @@ def _ragged(make: Callable[..., Any], label: str) -> Callable[..., Any]:
             if options.get("copy") is False:
                 REPORT.use(f"{label}(copy=False)", caller)
                 return make(*args, **{**options, "copy": None})
-            if "inhomogeneous" not in str(error) or len(args) > 1 or "dtype" in options:
+            if "inhomogeneous" not in str(error):
                 raise
+            if len(args) > 1 or options.get("dtype") is not None:
+                numbers = _numbers(args[0])
+                if numbers is None:
+                    raise
+                REPORT.use(f"{label} of numbers and arrays of one element", caller)
+                return make(numbers, *args[1:], **options)
             REPORT.use(f"{label} of rows of different lengths", caller)
-            return make(*args, dtype=object, **options)
+            return make(*args, **{**options, "dtype": object})
 
     return making
+
+
+def _numbers(values: Any) -> list[Any] | None:
+    """Numbers and arrays of one element as numbers, as where a dtype was asked for until NumPy 1.24; None if there is
+    anything else."""
+    numpy = _numpy()
+    if not isinstance(values, list | tuple):
+        return None
+    found = [each.item() if isinstance(each, numpy.ndarray) and each.size == 1 else each for each in values]
+    return found if all(isinstance(each, int | float | numpy.generic) for each in found) else None
 
 
 def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
