@@ -1090,3 +1090,24 @@ def test_rows_of_what_is_computed_are_added_up_in_the_loop(session: tf.Session) 
     assert isinstance(grad, tf.Tensor)
     assert not [op for op in grad.graph.get_operations() if op.type.startswith("TensorArray")]
     np.testing.assert_allclose(session.run(grad), 2 * np.array([2, 1, 2, 0, 1])[:, None] * start)
+
+
+def test_a_loop_has_tensorflows_nodes_and_seeds() -> None:
+    """Names and the seed are as in TensorFlow 1.15, but for the name of what enters as it is (`Less/Enter` there)."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(3)
+        start = [0, tf.ones_like(tf.placeholder(tf.float32, [2, 1]))]
+        shapes = [tf.TensorShape([]), tf.TensorShape([2, None])]
+        grow = lambda i, x: [i + 1, tf.concat([x, tf.random_uniform([2, 1])], 1)]  # noqa: E731
+        tf.while_loop(lambda i, x: i < 9, grow, start, shapes, maximum_iterations=4)
+        names = [op.name.removeprefix("while/") for op in graph.get_operations()]
+        [draw] = [op for op in graph.get_operations() if op.type == "RandomUniform"]
+    assert names[2:] == [
+        *("maximum_iterations", "iteration_counter", "Const", "Enter", "Enter_1", "Enter_2"),
+        *("Merge", "Merge_1", "Merge_2", "maximum_iterations/Enter", "Less", "Less_1/y", "Less_1", "LogicalAnd"),
+        *("LoopCond", "Switch", "Switch_1", "Switch_2", "Identity", "Identity_1", "Identity_2", "add/y", "add"),
+        *("add_1/y", "add_1", "random_uniform/shape", "random_uniform/min", "random_uniform/max"),
+        *("random_uniform/RandomUniform", "random_uniform/sub", "random_uniform/mul", "random_uniform"),
+        *("concat/axis", "concat", "NextIteration", "NextIteration_1", "NextIteration_2", "Exit", "Exit_1", "Exit_2"),
+    ]
+    assert (draw.get_attr("seed"), draw.get_attr("seed2")) == (3, 32)

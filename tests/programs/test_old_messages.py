@@ -66,3 +66,21 @@ def test_messages_that_protoc_wrote_before_3_19_can_be_imported(tmp_path: Path) 
 def test_other_modules_stay_as_they_are() -> None:
     assert without_descriptors("DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'x')") is None
     assert without_descriptors("x = _descriptor.FileDescriptor(name='a')") is None
+
+
+def test_lists_of_whole_numbers_take_truth_values(tmp_path: Path) -> None:
+    program = """
+import numpy as np, tensorflow as tf
+flags = tf.train.Int64List(value=(flag for flag in [True, np.False_, 7]))
+flags.value.append(True)
+flags.value.extend(np.array([False, True]))
+flags.value.extend(iter([np.int64(5)]))
+print(list(flags.value), list(tf.train.Int64List().value), list(tf.train.Int64List(value=None).value))
+make = lambda value: tf.train.Int64List(value=value)
+for call, wrong in [(make, [2.5]), (flags.value.append, "1"), (flags.value.extend, [.5])]:
+    try:
+        call(wrong)
+    except TypeError:
+        print("refused")
+"""
+    assert output_of(tmp_path, program) == "[1, 0, 7, 1, 0, 1, 5] [] []\nrefused\nrefused\nrefused\n"

@@ -178,7 +178,9 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
         x = convert_to_tensor(tensor, name="tensor")
         wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
         if optimize and x.shape.is_fully_defined():
-            return _filled(1, x.shape, wanted, scope)
+            found = _filled(1, x.shape, wanted, scope)
+            more_nodes(2 if found.op.type == "Const" else 0)  # the shape, and a one to fill it with
+            return found
         return _like(1, x, wanted, optimize, scope)
 
 

@@ -1,7 +1,7 @@
 """Modules of messages (`*_pb2.py`) that protoc wrote before 3.19, which today's protobuf refuses to run.
 
 Such a module holds the description of its messages twice: as bytes (`serialized_pb`) and as calls that make each
-descriptor. Today the bytes are enough: the rest is left out.
+descriptor. Today the bytes are enough: the rest is left out. Lists of numbers take True and False, as they did then.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from penstock.programs.report import REPORT
 
@@ -96,6 +98,27 @@ class OldMessagesFinder(MetaPathFinder):
         if tree is not None:
             spec.loader = _Messages(spec.loader, tree, str(spec.origin))
         return spec
+
+
+def _take_truth_values(protos: ModuleType) -> None:
+    """`int64_list.value.append(True)` and `extend`, of messages' lists, which until protobuf 4 took them."""
+    lists = type(protos.Int64List().value)
+    append, extend = lists.append, lists.extend
+
+    def append_one(self: Any, value: Any) -> None:
+        append(self, int(value) if isinstance(value, bool | np.bool_) else value)
+
+    def extend_all(self: Any, values: Any) -> None:
+        values = values if values is None or isinstance(values, lists | list | tuple | np.ndarray) else list(values)
+        try:
+            extend(self, values)
+        except TypeError:
+            extend(self, protos.as_numbers(values))
+
+    lists.append, lists.extend = append_one, extend_all
+
+
+PATCHES = {"penstock.tensor.example_protos": _take_truth_values}
 
 
 def install() -> None:

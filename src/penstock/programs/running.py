@@ -90,7 +90,7 @@ def prepare() -> None:
     """Once in a process."""
     source.install()
     old_messages.install()
-    hooks.install([*removed.PATCHES, windows.PATCHES, devices.PATCHES], removed.MODULES)
+    hooks.install([*removed.PATCHES, old_messages.PATCHES, windows.PATCHES, devices.PATCHES], removed.MODULES)
 
 
 def _main() -> ModuleType:

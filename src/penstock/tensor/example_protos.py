@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from penstock.tensor.messages import add_message, message_classes, new_file
 
@@ -44,6 +47,28 @@ FeatureList: Any = _classes["tensorflow.FeatureList"]
 FeatureLists: Any = _classes["tensorflow.FeatureLists"]
 Example: Any = _classes["tensorflow.Example"]
 SequenceExample: Any = _classes["tensorflow.SequenceExample"]
+
+
+def _take_truth_values(message: Any) -> None:
+    """Protobuf until 4 took True and False for whole numbers, as programs write labels and flags."""
+    make = message.__init__
+
+    def init(self: Any, *arguments: Any, value: Any = None, **fields: Any) -> None:
+        numbers = value if value is None or isinstance(value, list | tuple | np.ndarray) else list(value)
+        try:
+            make(self, *arguments, value=numbers, **fields)
+        except TypeError:
+            make(self, *arguments, value=as_numbers(numbers), **fields)
+
+    message.__init__ = init
+
+
+def as_numbers(values: Iterable[Any]) -> list[Any]:
+    """The values, with 1 for True and 0 for False."""
+    return [int(each) if isinstance(each, bool | np.bool_) else each for each in values]
+
+
+_take_truth_values(Int64List)
 
 WireExample: Any = _classes["penstock.wire.Example"]
 WireSequenceExample: Any = _classes["penstock.wire.SequenceExample"]

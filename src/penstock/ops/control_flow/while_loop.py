@@ -207,16 +207,16 @@ def while_loop(
     with name_scope(name, "while", flatten(structure)):
         limited = maximum_iterations is not None
         if limited:
-            counter, limit = (
-                convert_to_tensor(0, name="iteration_counter"),
-                convert_to_tensor(maximum_iterations, "int32"),
-            )
+            limit = convert_to_tensor(maximum_iterations, "int32", name="maximum_iterations")
+            counter = convert_to_tensor(0, name="iteration_counter")
             structure = [counter, structure]
             if shape_invariants is not None:
                 shape_invariants = [TensorShape([]), shape_invariants]
         pack = _Packer(structure)
         values = pack.tensors(structure)
-        shapes = [v.shape for v in values] if shape_invariants is None else pack.shapes(structure, shape_invariants)
+        shapes = [value.shape for value in values]
+        if shape_invariants is not None:
+            shapes = pack.shapes(structure, values, shape_invariants)
         context = WhileContext(parallel_iterations, back_prop, swap_memory)
 
         def flat_condition(*tensors: Tensor) -> Any:
@@ -227,13 +227,14 @@ def while_loop(
 
         def flat_body(*tensors: Tensor) -> list[Tensor]:
             packed = pack.packed(list(tensors))
+            following = packed[0] + 1 if limited else None  # before the program's nodes
             rest = packed[1] if limited else packed
             found = body(*rest)
             if not isinstance(found, list | tuple) or (len(rest) == 1 and not _is_whole(found, rest)):
                 found = [found]
             found = list(found)
             if limited:
-                found = [packed[0] + 1, found]
+                found = [following, found]
             same_structure(structure, found)
             return pack.tensors(found)
 
@@ -269,20 +270,21 @@ class _Packer:
         self._is_ref = [_is_reference(part) for part in parts]
 
     def tensors(self, structure: Any) -> list[Tensor]:
-        parts = [part for leaf in flatten(structure) for part in _parts(leaf)]
+        parts = [convert_to_tensor(part) for leaf in flatten(structure) for part in _parts(leaf)]
         return [
-            t if isinstance(t, Tensor) and (is_ref or not t.dtype._is_ref_dtype) else identity(convert_to_tensor(t))
+            t if is_ref or not t.dtype._is_ref_dtype else identity(t)
             for t, is_ref in itertools.zip_longest(parts, self._is_ref, fillvalue=False)
         ]
 
-    def shapes(self, structure: Any, invariants: Any) -> list[TensorShape]:
-        leaves, given = flatten(structure), flatten(invariants)
+    def shapes(self, structure: Any, values: list[Tensor], invariants: Any) -> list[TensorShape]:
+        """The shapes that `invariants` give the loop variables of `structure`, whose tensors are `values`."""
+        leaves, given, remaining = flatten(structure), flatten(invariants), iter(values)
         if len(leaves) != len(given):
             raise ValueError(f"shape_invariants has {len(given)} shapes for {len(leaves)} loop variables")
         found: list[TensorShape] = []
         for leaf, invariant in zip(leaves, given, strict=True):
             shape = TensorShape(getattr(invariant, "shape", invariant))  # of a tensor, or a TensorSpec
-            tensors = [convert_to_tensor(t) for t in _parts(leaf)]
+            tensors = list(itertools.islice(remaining, len(_parts(leaf))))
             wanted = [shape] if len(tensors) == 1 and hasattr(leaf, "dtype") else _part_shapes(leaf, tensors, shape)
             for tensor, part in zip(tensors, wanted, strict=True):
                 if not _shape_holds(part, tensor.shape):
