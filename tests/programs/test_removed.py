@@ -112,6 +112,13 @@ CASES = {
         "words = CountVectorizer()\nwords.fit(['a bc', 'de'])\nprint(words.get_feature_names())\n",
         "[4, 4, 4, 4, 4] 2\n{'C': 1}\n7\nsqrt (1, 3)\nl2\n0.5 [[1, 0], [0, 1]]\n['bc', 'de']\n",
     ),
+    "weights of classes by position": (
+        "import numpy as np\nfrom sklearn.utils.class_weight import compute_class_weight, compute_sample_weight\n"
+        "from sklearn.utils import class_weight, shuffle, resample\ny = np.array([0, 0, 0, 1])\n"
+        "print(compute_class_weight('balanced', np.unique(y), y), class_weight.compute_class_weight(None, [0, 1], y))\n"
+        "print(compute_sample_weight('balanced', y)[2:], shuffle([1, 2], random_state=0), len(resample(y)))\n",
+        "[0.66666667 2.        ] [1. 1.]\n[0.66666667 2.        ] [2, 1] 4\n",
+    ),
     "what SciPy gave": (
         "import numpy as np\nfrom scipy import stats, signal\nimport scipy.sparse as sp\n"
         "print(stats.mode([1, 1, 2])[0][0], stats.mode([[1, 2], [1, 3]])[0].shape, stats.itemfreq([3, 3]).tolist())\n"
@@ -309,6 +316,13 @@ CASES = {
         "print(list(csv.reader(open('a.csv', 'rb'))), [dict(r) for r in csv.DictReader(open('a.csv', 'rb'))])\n"
         "print(sorted(random.sample({1, 2}, 2)), threading.Thread().isAlive(), yaml.load('a: 1'))\n",
         "[['a', 'b'], ['1', '2']] [{'a': '1', 'b': '2'}]\n[1, 2] False {'a': 1}\n",
+    ),
+    "yaml's own constructors": (
+        "import yaml\nclass Layer(yaml.YAMLObject):\n    yaml_tag = '!Layer'\n"
+        "yaml.add_constructor('!sum', lambda loader, node: sum(loader.construct_sequence(node)))\n"
+        "print(yaml.load('a: !sum [1, 2]'), yaml.load('!Layer {units: 3}').units)\n"
+        "print(yaml.load('!!python/tuple [1, 2]'), list(yaml.load_all('1\\n---\\n2')))\n",
+        "{'a': 3} 3\n(1, 2) [1, 2]\n",
     ),
     "scipy's images": (
         "import numpy as np, scipy.misc\nfrom scipy.misc import imread, imsave, imresize\n"

@@ -15,8 +15,9 @@ Fit = Callable[[Any, str, dict[str, Any], Mapping[str, Any]], None]
 
 
 def patch_public(module: ModuleType, fit: Fit | None = None) -> None:
-    """All public classes and functions of a module."""
-    for name in getattr(module, "__all__", ()):
+    """All public classes and functions of a module: its `__all__`, or else what it defines."""
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    for name in getattr(module, "__all__", [name for name in own if not name.startswith("_")]):
         found = vars(module).get(name)
         if inspect.isclass(found) and inspect.isfunction(found.__init__) and "__init__" in vars(found):
             found.__init__ = taking(found.__init__, name, fit, found)  # type: ignore[method-assign]

@@ -35,6 +35,11 @@ _MODULES = (
     "manifold metrics mixture model_selection naive_bayes neighbors neural_network preprocessing random_projection svm "
     "tree"
 )
+_BY_POSITION = (
+    "calibration covariance cross_decomposition discriminant_analysis gaussian_process impute kernel_ridge multiclass "
+    "multioutput pipeline utils utils.class_weight utils.multiclass"
+)
+"""Modules whose arguments have kept their names."""
 
 
 def _fit(owner: Any, name: str, options: dict[str, Any], parameters: Mapping[str, Any]) -> None:
@@ -67,4 +72,18 @@ def _patch(module: Any) -> None:
             cls.get_feature_names = lambda self: self.get_feature_names_out().tolist()
 
 
-PATCHES: dict[str, Callable[[Any], None]] = {f"sklearn.{name}": _patch for name in _MODULES.split()}
+def _classes(owner: Any, name: str, options: dict[str, Any], parameters: Mapping[str, Any]) -> None:
+    if name == "compute_class_weight" and isinstance(options.get("classes"), list | tuple):
+        import numpy as np
+
+        options["classes"] = np.asarray(options["classes"])
+
+
+def _patch_positions(module: Any) -> None:
+    patch_public(module, _classes)
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {
+    **{f"sklearn.{name}": _patch_positions for name in _BY_POSITION.split()},
+    **{f"sklearn.{name}": _patch for name in _MODULES.split()},
+}

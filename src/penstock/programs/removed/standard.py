@@ -145,10 +145,10 @@ def patch_json(json: Any) -> None:
 
 
 def patch_yaml(yaml: Any) -> None:
-    """yaml.load wants a Loader now: without one, only plain data are read."""
+    """yaml.load wants a Loader now: without one, data are read, and objects by the program's own constructors."""
     load, load_all = yaml.load, yaml.load_all
-    yaml.load = lambda stream, Loader=yaml.SafeLoader: load(stream, Loader)
-    yaml.load_all = lambda stream, Loader=yaml.SafeLoader: load_all(stream, Loader)
+    yaml.load = lambda stream, Loader=yaml.FullLoader: load(stream, Loader)
+    yaml.load_all = lambda stream, Loader=yaml.FullLoader: load_all(stream, Loader)
 
 
 def patch_re(re: Any) -> None:
