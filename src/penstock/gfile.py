@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,8 +118,14 @@ class GFile:
     def __del__(self) -> None:
         self.close()  # programs write GFile(path).read() without closing the file
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._open())
+    def __iter__(self) -> GFile:
+        return self  # not the file's iterator: a loop over GFile(path) keeps nothing else that would keep the file open
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
 
     def __enter__(self) -> GFile:
         if not self.mode.startswith("r"):
@@ -161,9 +168,9 @@ def MakeDirs(dirname: Any) -> None:
 
 
 def MkDir(dirname: Any) -> None:
-    """Make a directory in an existing one; raises NotFoundError or AlreadyExistsError (TF: tf.gfile.MkDir)."""
+    """Make a directory in an existing one, or raise NotFoundError; one that exists is fine (TF: tf.gfile.MkDir)."""
     fs, path = _fs(dirname)
-    with _errors(dirname):
+    with _errors(dirname), suppress(FileExistsError):
         fs.mkdir(path, create_parents=False)
 
 
@@ -176,18 +183,29 @@ def ListDirectory(dirname: Any) -> list[str]:
 
 
 def Glob(filename: Any) -> list[str]:
-    """The paths that match a pattern (or any of a list), sorted (TF: tf.gfile.Glob)."""
-    found: set[str] = set()
-    for pattern in filename if isinstance(filename, list | tuple) else [filename]:
-        text = os.fsdecode(pattern)
-        directory, _, last = text.rpartition("/")
-        if any(c in directory for c in "*?["):
-            fs, path = _fs(text)
-            found.update(fs.unstrip_protocol(p) if "://" in text else str(p) for p in fs.glob(path))
-        elif Exists(directory or "/" if text.startswith("/") else directory or "."):
-            prefix = f"{directory}/" if "/" in text else ""
-            found.update(prefix + n for n in ListDirectory(prefix or ".") if fnmatch.fnmatchcase(n, last))
-    return sorted(found)
+    """The paths that match a pattern, sorted, or each of a list in turn (TF: tf.gfile.Glob).
+
+    Those in the current folder begin with "./", as TensorFlow's do. Raises NotFoundError if the directory before the
+    first wildcard is not there.
+    """
+    patterns = filename if isinstance(filename, list | tuple) else [filename]
+    return [path for pattern in patterns for path in sorted(_matching(os.fsdecode(pattern)))]
+
+
+def _matching(pattern: str) -> list[str]:
+    before = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    top = os.path.dirname(before)
+    parts = pattern.removeprefix(top).removeprefix("/").split("/")
+    found = [top or "."]
+    for depth, part in enumerate(parts):
+        inside = [path for path in found if not depth or IsDirectory(path)]
+        found = [path for directory in inside for path in _entries(directory, part)]
+    return found
+
+
+def _entries(directory: str, pattern: str) -> list[str]:
+    prefix = directory if directory.endswith("/") else directory + "/"
+    return [prefix + name for name in ListDirectory(directory) if fnmatch.fnmatchcase(name, pattern)]
 
 
 def Remove(filename: Any) -> None:

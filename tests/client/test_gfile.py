@@ -69,6 +69,43 @@ def test_glob_gives_paths_in_the_form_of_the_pattern(root: str) -> None:
     assert gfile.Glob([f"{root}/c*", f"{root}/none*"]) == [f"{root}/c.bin"]
 
 
+def test_glob_finds_in_folders_what_patterns_with_wildcards_name(root: str) -> None:
+    gfile.MakeDirs(f"{root}/d/e")
+    for name in ("d/a.txt", "d/e/b.txt", "p.txt"):
+        gfile.GFile(f"{root}/{name}", "w").__enter__().close()
+    assert gfile.Glob(f"{root}/*/a*") == [f"{root}/d/a.txt"]
+    assert gfile.Glob(f"{root}/d/*/*.txt") == [f"{root}/d/e/b.txt"]
+    assert gfile.Glob([f"{root}/p*", f"{root}/d/a*"]) == [f"{root}/p.txt", f"{root}/d/a.txt"]
+    assert gfile.Glob(f"{root}/none") == gfile.Glob(f"{root}/*/") == []
+    with pytest.raises(tf.errors.NotFoundError, match="none"):
+        gfile.Glob(f"{root}/none/*")
+
+
+def test_glob_of_the_current_folder_begins_with_a_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts as TensorFlow 1.15 gives them."""
+    (tmp_path / "d").mkdir()
+    for name in ("p.txt", "d/q.txt"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    assert gfile.Glob("p.*") == gfile.Glob("p.txt") == gfile.Glob("./p*") == ["./p.txt"]
+    assert gfile.Glob("*") == ["./d", "./p.txt"]
+    assert gfile.Glob("*/q*") == ["./d/q.txt"]
+    assert gfile.Glob("d/*") == ["d/q.txt"]
+
+
+def test_a_loop_over_a_file_that_has_no_name_reads_its_lines(root: str) -> None:
+    with gfile.GFile(f"{root}/a", "w") as file:
+        file.write("one\ntwo")
+    assert [line for line in gfile.GFile(f"{root}/a")] == ["one\n", "two"]  # noqa: C416 (the loop is what is tested)
+    assert list(gfile.GFile(f"{root}/a", "rb")) == [b"one\n", b"two"]
+
+
+def test_making_a_directory_that_is_there_is_fine(root: str) -> None:
+    gfile.MkDir(f"{root}/d")
+    gfile.MkDir(f"{root}/d")
+    assert gfile.IsDirectory(f"{root}/d")
+
+
 def test_copy_and_rename_replace_only_when_told_to(root: str) -> None:
     for name in "ab":
         with gfile.GFile(f"{root}/{name}", "w") as file:
