@@ -172,6 +172,8 @@ def test_a_name_is_found_by_every_kind_of_import() -> None:
         "import penstock.contrib.layers.python.layers.utils",
         "import penstock.as_tensorflow, tensorflow as tf; from tensorflow.contrib import slim; tf.nn.relu",
         "import penstock.as_tensorflow; from tensorflow.compat.v1.train import AdamOptimizer",
+        "import penstock.as_tensorflow, tensorflow as tf; from tensorflow.nn.rnn_cell import LSTMStateTuple; "
+        "import tensorflow.nn.rnn_cell as cells; assert cells is tf.nn.rnn_cell",
         "import penstock as tf; tf.__version__, tf.newaxis, tf.train.SaverDef, tf.versions.VERSION",
         # functions with the name of a package, whichever is loaded first
         "import penstock as tf, penstock.gradients.gradients; assert callable(tf.gradients)",
