@@ -162,3 +162,25 @@ def test_a_layer_computes_what_keras_computes_and_so_does_one_made_from_its_desc
 
 def test_every_recorded_model_is_tested() -> None:
     assert {key.rsplit(".", 1)[0] for key in EXPECTED.files} == set(MODELS)
+
+
+def test_a_transposed_convolution_has_a_dilation() -> None:
+    x = np.arange(9, dtype=np.float32).reshape(1, 3, 3, 1)
+    wanted = np.zeros((5, 5), np.float32)  # each pixel times the kernel, whose two rows and columns are two apart
+    for i in (0, 2):
+        for j in (0, 2):
+            wanted[i : i + 3, j : j + 3] += x[0, :, :, 0]
+    layer = tf.keras.layers.Conv2DTranspose(1, 2, dilation_rate=2, kernel_initializer="ones")
+    y = layer(tf.constant(x))
+    first = tf.keras.layers.Conv2DTranspose(
+        1, 2, dilation_rate=2, kernel_initializer="ones", data_format="channels_first"
+    )(tf.constant(x.transpose(0, 3, 1, 2)))
+    assert y.shape.as_list() == [1, 5, 5, 1]
+    assert first.shape.as_list() == [1, 1, 5, 5]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found, found_first = session.run([y, first])
+    np.testing.assert_allclose(found[0, :, :, 0], wanted)
+    np.testing.assert_allclose(found_first[0, 0], wanted)
+    with pytest.raises(ValueError, match="must be the same twice"):
+        tf.keras.backend.conv2d_transpose(tf.constant(x), layer.kernel, (1, 5, 5, 1), dilation_rate=(1, 2))

@@ -11,6 +11,7 @@ from penstock.graph.operation import Tensor
 from penstock.keras.backend.settings import check_data_format
 from penstock.keras.backend.shapes import repeat_elements
 from penstock.ops.array import shape
+from penstock.ops.layout import transpose
 from penstock.ops.padding import pad
 from penstock.ops.stacking import stack
 
@@ -26,12 +27,24 @@ def _strides(strides: Any, layout: str) -> list[int]:
 @export("keras.backend.conv2d_transpose")
 def conv2d_transpose(
     x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str | None = None,
+    data_format: str | None = None, dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
-    """The gradient of a convolution: kernel [h, w, filters, c], results of `output_shape`, whose batch may be None."""
+    """The gradient of a convolution: kernel [h, w, filters, c], results of `output_shape`, whose batch may be None.
+
+    dilation_rate: a number twice; where it is not 1 the strides are. Raises ValueError for two numbers.
+    """
     layout = _layout(data_format)
     if isinstance(output_shape, list | tuple):
         output_shape = stack([shape(x)[0] if output_shape[0] is None else output_shape[0], *output_shape[1:]])
+    rate, *others = {*dilation_rate}
+    if others:
+        raise ValueError(f"`dilation_rate` of a transposed convolution must be the same twice, not {dilation_rate}")
+    if rate != 1:
+        if layout == "NHWC":
+            return nn.atrous_conv2d_transpose(x, kernel, output_shape, rate, padding.upper())
+        last = [output_shape[i] for i in (0, 2, 3, 1)]
+        turned = nn.atrous_conv2d_transpose(transpose(x, (0, 2, 3, 1)), kernel, stack(last), rate, padding.upper())
+        return transpose(turned, (0, 3, 1, 2))
     return nn.conv2d_transpose(x, kernel, output_shape, _strides(strides, layout), padding.upper(), layout)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from penstock import nn
 from penstock.export import export
 from penstock.graph.scopes import more_nodes
-from penstock.keras import activations, constraints, initializers, regularizers
+from penstock.keras import activations, backend as K, constraints, initializers, regularizers
 from penstock.keras.backend.settings import check_data_format
 from penstock.keras.engine.layer import Layer
 from penstock.layers import convolutional, separable
@@ -107,6 +107,13 @@ class _KerasTransposed(_Keras):
 )  # fmt: skip
 class Conv2DTranspose(_KerasTransposed, convolutional.Conv2DTranspose, Layer):
     """The gradient of a convolution as a layer: inputs [n, h, w, c], kernel [h, w, filters, c]."""
+
+    def transpose(self, x: Any, kernel: Any, size: Any, *_: Any, **__: Any) -> Any:
+        """The convolution, with a dilation if there is one."""
+        return K.conv2d_transpose(x, kernel, size, self.strides, self.padding, self.data_format, self.dilation_rate)
+
+    def _extra(self, axis: int, kernel: int, stride: int) -> int:
+        return super()._extra(axis, kernel + (kernel - 1) * (self.dilation_rate[axis] - 1), stride)
 
 
 @export("keras.layers.Conv3DTranspose", "keras.layers.Convolution3DTranspose")
