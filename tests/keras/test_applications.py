@@ -107,15 +107,17 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 
 def test_images_are_prepared_as_the_models_were_trained() -> None:
     images = np.array([[[[0.0, 127.5, 255.0]]]], np.float32)
-    np.testing.assert_allclose(A.inception_v3.preprocess_input(images), [[[[-1, 0, 1]]]])
-    np.testing.assert_allclose(A.vgg16.preprocess_input(images)[0, 0, 0], [255 - 103.939, 127.5 - 116.779, -123.68])
+    np.testing.assert_allclose(A.inception_v3.preprocess_input(images.copy()), [[[[-1, 0, 1]]]])
+    np.testing.assert_allclose(
+        A.vgg16.preprocess_input(images.copy())[0, 0, 0], [255 - 103.939, 127.5 - 116.779, -123.68]
+    )
     torch = [(0 - 0.485) / 0.229, (0.5 - 0.456) / 0.224, (1 - 0.406) / 0.225]
-    np.testing.assert_allclose(A.densenet.preprocess_input(images)[0, 0, 0], torch, rtol=1e-6)
+    np.testing.assert_allclose(A.densenet.preprocess_input(images.copy())[0, 0, 0], torch, rtol=1e-6)
     for module in (A.inception_v3, A.vgg16, A.densenet):
         graph = tf.keras.backend.eval(module.preprocess_input(tf.constant(images)))
-        np.testing.assert_allclose(graph, module.preprocess_input(images), rtol=1e-5)
-        first = module.preprocess_input(images.transpose(0, 3, 1, 2), data_format="channels_first")
-        np.testing.assert_allclose(first.transpose(0, 2, 3, 1), module.preprocess_input(images), rtol=1e-6)
+        np.testing.assert_allclose(graph, module.preprocess_input(images.copy()), rtol=1e-5)
+        first = module.preprocess_input(images.transpose(0, 3, 1, 2).copy(), data_format="channels_first")
+        np.testing.assert_allclose(first.transpose(0, 2, 3, 1), module.preprocess_input(images.copy()), rtol=1e-6)
     assert A.vgg16.preprocess_input(np.zeros((1, 1, 1, 3), np.uint8)).dtype == np.float32
 
 
@@ -130,3 +132,17 @@ def test_predictions_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert found == [[("n00000005", "class 5", 0.7), ("n00000900", "class 900", 0.2)]]
     with pytest.raises(ValueError, match="1000"):
         A.resnet50.decode_predictions(np.zeros((1, 10)))
+
+
+def test_arrays_of_floats_are_prepared_in_place() -> None:
+    # TensorFlow 1.15 does the same: programs call `preprocess_input(x)` and go on with `x`.
+    x = np.array([[[[10.0, 20.0, 30.0]]]], np.float32)
+    y = tf.keras.applications.vgg16.preprocess_input(x)
+    np.testing.assert_allclose(y.ravel(), [30 - 103.939, 20 - 116.779, 10 - 123.68], rtol=1e-6)
+    np.testing.assert_array_equal(x[..., ::-1], y)
+    first = np.full((1, 3, 2, 2), 255.0, np.float32)
+    tf.keras.applications.densenet.preprocess_input(first, data_format="channels_first")
+    np.testing.assert_allclose(first[0, :, 0, 0], [0.515 / 0.229, 0.544 / 0.224, 0.594 / 0.225], rtol=1e-5)
+    pixels = np.array([[[[10, 20, 30]]]], np.uint8)
+    assert tf.keras.applications.inception_v3.preprocess_input(pixels).dtype == np.float32
+    assert pixels.ravel().tolist() == [10, 20, 30]

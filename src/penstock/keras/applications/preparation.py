@@ -33,18 +33,36 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
         x = np.asarray(x)
     if not (x.dtype.is_floating if tensor else np.issubdtype(x.dtype, np.floating)):
         x = cast(x, floatx()) if tensor else x.astype(floatx())
+    if not tensor:
+        return _in_place(x, check_data_format(data_format) == "channels_first", mode)
     if mode == "tf":
         return x / 127.5 - 1.0
     axis = -3 if check_data_format(data_format) == "channels_first" else -1
     shape = [3, 1, 1] if axis == -3 else [3]
 
     def of_channels(values: Any) -> np.ndarray:
-        return np.reshape(values, shape).astype(x.dtype.as_numpy_dtype if tensor else x.dtype)
+        return np.reshape(values, shape).astype(x.dtype.as_numpy_dtype)
 
     if mode == "torch":
         return (x / 255.0 - of_channels(_MEANS)) / of_channels(_DEVIATIONS)
-    turned = reverse(x, [len(x.shape) + axis]) if tensor else np.flip(x, axis)
-    return turned - of_channels(_BGR_MEANS)
+    return reverse(x, [len(x.shape) + axis]) - of_channels(_BGR_MEANS)
+
+
+def _in_place(x: np.ndarray, first: bool, mode: str) -> np.ndarray:
+    """The same of an array of floats, which is changed itself, as programs that call it for nothing else know."""
+    if mode == "tf":
+        x /= 127.5
+        x -= 1.0
+        return x
+    if mode == "torch":
+        x /= 255.0
+    else:
+        x = np.flip(x, -3 if first else -1)  # the same numbers, in another order
+    channels = np.moveaxis(x, -3, -1) if first else x
+    channels -= np.asarray(_MEANS if mode == "torch" else _BGR_MEANS, x.dtype)
+    if mode == "torch":
+        channels /= np.asarray(_DEVIATIONS, x.dtype)
+    return x
 
 
 @export(
