@@ -1,6 +1,6 @@
 """Data sets of arrays, from Keras' cache or where they are published (TF: tf.keras.datasets).
 
-Only formats that are plain data are read: CIFAR in its binary version.
+CIFAR is fetched in its binary version; the version for Python, which Keras fetched, is read where it is in the cache.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from penstock.export import export
 from penstock.keras.backend.settings import image_data_format
 from penstock.keras.datasets import houses
-from penstock.keras.utils.files import get_file
+from penstock.keras.datasets.python_batches import load_batch
+from penstock.keras.utils.files import cached, get_file, unpack
 
 _KERAS = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 _CIFAR = "https://www.cs.toronto.edu/~kriz/"
@@ -49,8 +50,12 @@ def fashion_mnist() -> tuple[Pair, Pair]:
 @export("keras.datasets.cifar10.load_data")
 def cifar10() -> tuple[Pair, Pair]:
     """Photographs of ten kinds: (50000 images [32, 32, 3] uint8, labels [n, 1]), (10000 of them)."""
+    names = [f"data_batch_{i}" for i in range(1, 6)]
+    pickled = _of_python("cifar-10-batches-py")
+    if pickled is not None:
+        return _in_layout(_joined(pickled, names)), _in_layout(_joined(pickled, ["test_batch"]))
     folder = _unpacked("cifar-10-binary.tar.gz", "cifar-10-batches-bin")
-    parts = [_cifar(folder / f"data_batch_{i}.bin", 1, 0) for i in range(1, 6)]
+    parts = [_cifar(folder / f"{name}.bin", 1, 0) for name in names]
     train = np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
     return _in_layout(train), _in_layout(_cifar(folder / "test_batch.bin", 1, 0))
 
@@ -60,6 +65,9 @@ def cifar100(label_mode: str = "fine") -> tuple[Pair, Pair]:
     """Photographs of 100 kinds ("fine") in 20 groups ("coarse"), in the format of CIFAR-10."""
     if label_mode not in ("fine", "coarse"):
         raise ValueError("`label_mode` must be one of `fine`, `coarse`.")
+    pickled = _of_python("cifar-100-python")
+    if pickled is not None:
+        return tuple(_in_layout(_joined(pickled, [part], f"{label_mode}_labels")) for part in ("train", "test"))  # type: ignore[return-value]
     folder = _unpacked("cifar-100-binary.tar.gz", "cifar-100-binary")
     which = 1 if label_mode == "fine" else 0
     return tuple(_in_layout(_cifar(folder / f"{part}.bin", 2, which)) for part in ("train", "test"))  # type: ignore[return-value]
@@ -67,6 +75,21 @@ def cifar100(label_mode: str = "fine") -> tuple[Pair, Pair]:
 
 def _unpacked(archive: str, folder: str) -> Path:
     return Path(get_file(archive, _CIFAR + archive, extract=True)).parent / folder
+
+
+def _of_python(name: str) -> Path | None:
+    """The folder of the version for Python in Keras' cache, if it or its archive is there."""
+    folder = cached(name)
+    archive = folder.with_name(f"{name}.tar.gz")
+    if not folder.is_dir() and archive.is_file():
+        unpack(archive, folder.parent)
+    return folder if folder.is_dir() else None
+
+
+def _joined(folder: Path, names: list[str], label_key: str = "labels") -> Pair:
+    parts = [load_batch(folder / name, label_key) for name in names]
+    labels = np.concatenate([np.asarray(y, np.uint8) for _, y in parts])
+    return np.concatenate([x for x, _ in parts]), labels.reshape(-1, 1)
 
 
 def _cifar(path: Path, labels: int, which: int) -> Pair:

@@ -32,7 +32,7 @@ def get_file(
     `file_hash` (MD5 or SHA-256) is compared with the file's. `extract` and `untar` unpack archives next to it. Raises
     OSError, which says where to put the file, if it cannot be fetched.
     """
-    folder = Path(cache_dir or os.environ.get("KERAS_HOME") or Path.home() / ".keras") / cache_subdir
+    folder = cached("", cache_subdir, cache_dir)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (f"{fname}.tar.gz" if untar else fname)
     wanted = file_hash or md5_hash
@@ -41,7 +41,7 @@ def get_file(
         if wanted and not validate_file(path, wanted):
             raise OSError(f"{path}, fetched from {origin}, does not have the hash {wanted}")
     if untar or extract:
-        _extract(path, folder)
+        unpack(path, folder)
     return str(folder / fname if untar else path)
 
 
@@ -67,7 +67,13 @@ def _fetch(origin: str, path: Path) -> None:
         ) from None
 
 
-def _extract(path: Path, folder: Path) -> None:
+def cached(name: str, cache_subdir: str = "datasets", cache_dir: str | None = None) -> Path:
+    """Where a file of that name is in the cache."""
+    return Path(cache_dir or os.environ.get("KERAS_HOME") or Path.home() / ".keras") / cache_subdir / name
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Write what is in an archive (tar, zip) to a folder, and nothing outside it."""
     if tarfile.is_tarfile(path):
         with tarfile.open(path) as archive:
             archive.extractall(folder, filter="data")  # nothing outside the folder

@@ -1,0 +1,40 @@
+"""CIFAR in the version for Python, whose files are pickles of a dict: b"data" [n, 3072] uint8 and lists of labels.
+
+Of a pickle only what such a dict consists of is read: arrays of NumPy, lists, numbers and texts.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_NAMES = frozenset(
+    {
+        ("numpy.core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy", "ndarray"),
+        ("numpy", "dtype"),
+        ("_codecs", "encode"),
+    }
+)
+
+
+class _OnlyArrays(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _NAMES:
+            raise pickle.UnpicklingError(f"{module}.{name} is no part of a batch of CIFAR")
+        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+
+
+def load_batch(fpath: Any, label_key: str = "labels") -> tuple[np.ndarray, list[int]]:
+    """Images [n, 3, 32, 32] uint8 and the list of their labels. Raises ValueError for other files."""
+    try:
+        with Path(fpath).open("rb") as file:
+            found = _OnlyArrays(file, encoding="bytes").load()
+        texts = {key.decode() if isinstance(key, bytes) else key: value for key, value in found.items()}
+        return np.reshape(texts["data"], (-1, 3, 32, 32)), list(texts[label_key])
+    except (pickle.UnpicklingError, AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{fpath} is no batch of CIFAR for Python: {error}") from None
