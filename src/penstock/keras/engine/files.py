@@ -85,7 +85,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimi
         file.attrs["keras_version"] = VERSION.encode()
         file.attrs["backend"] = b"tensorflow"
         file.attrs["model_config"] = json.dumps(description_of(model), default=as_json).encode()
-        _write_weights(file.create_group("model_weights"), model)
+        write_weights(file.create_group("model_weights"), model)
         if include_optimizer and getattr(model, "optimizer", None) is not None:
             _write_training(file, model)
 
@@ -96,7 +96,7 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
     if form in ("h5", "hdf5", "keras"):
         if _may_write(filepath, overwrite):
             with _replacing(filepath) as file:
-                _write_weights(file, model)
+                write_weights(file, model)
     elif form in ("tf", "tensorflow"):
         if _may_write(f"{filepath}.index", overwrite):
             prefix = os.fspath(filepath)
@@ -136,22 +136,24 @@ def _part_of(filepath: Any) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _write_weights(group: Any, model: Any) -> None:
+def write_weights(group: Any, model: Any) -> None:
+    """Write the weights of a model's layers to a group of an HDF5 file."""
     group.attrs["backend"] = b"tensorflow"
     group.attrs["keras_version"] = VERSION.encode()
-    _write_names(group, "layer_names", [layer.name for layer in model.layers])
+    write_names(group, "layer_names", [layer.name for layer in model.layers])
     for layer in model.layers:
         _write_arrays(group.create_group(layer.name), [weight.name for weight in layer.weights], layer.weights)
 
 
 def _write_arrays(group: Any, names: list[str], variables: list[Any]) -> None:
     names = [name if names.index(name) == i else f"{name}_{i}" for i, name in enumerate(names)]
-    _write_names(group, "weight_names", names)
+    write_names(group, "weight_names", names)
     for name, value in zip(names, K.batch_get_value(variables), strict=True):
         group.create_dataset(name, data=value)
 
 
-def _write_names(group: Any, key: str, names: list[str]) -> None:
+def write_names(group: Any, key: str, names: list[str]) -> None:
+    """Write a list of names as an attribute, or as several (`key0`, `key1`, …) where one may not be that long."""
     encoded = [name.encode() for name in names]
     length = max(map(len, encoded), default=1)
     each = max(1, _HEADER_LIMIT // length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,8 @@ from penstock.programs.removed.keras_names import add_names
 from penstock.programs.report import REPORT
 
 PACKAGE = "keras"
+_PARTS = {"keras_applications": "applications", "keras_preprocessing": "preprocessing"}
+"""Packages that Keras 2.2 was made of, and where they are in it; libraries of models import them."""
 
 
 def install(folder: Path) -> None:
@@ -21,6 +24,9 @@ def install(folder: Path) -> None:
 
     if not imported.is_beside(PACKAGE, [folder]):
         as_tensorflow.PACKAGES[PACKAGE] = "penstock.python.keras"
+        for package, part in _PARTS.items():
+            if not imported.is_beside(package, [folder]) and importlib.util.find_spec(package) is None:
+                as_tensorflow.PACKAGES[package] = f"penstock.python.keras.{part}"
 
 
 def _told(module: ModuleType) -> None:
@@ -33,4 +39,11 @@ def _told(module: ModuleType) -> None:
         importlib.import_module("penstock.programs.removed.keras_tensors").give_attributes()
 
 
-PATCHES: dict[str, Callable[[ModuleType], None]] = {PACKAGE: _told}
+def _told_of_part(module: ModuleType) -> None:
+    from penstock import as_tensorflow
+
+    if module.__name__ in as_tensorflow.PACKAGES or module.__name__.startswith("penstock."):
+        importlib.import_module(PACKAGE)
+
+
+PATCHES: dict[str, Callable[[ModuleType], None]] = {PACKAGE: _told, **dict.fromkeys(_PARTS, _told_of_part)}

@@ -13,9 +13,10 @@ import numpy as np
 from penstock.client.default_names import snake_case as snake_case
 from penstock.client.initializers import fans
 from penstock.keras import backend as K, layers
+from penstock.keras.engine.files import write_names, write_weights
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import mask_of
-from penstock.keras.engine.stored_weights import set_weights
+from penstock.keras.engine.stored_weights import names_in, set_weights
 from penstock.keras.layers.pooling import _Global
 from penstock.keras.utils.inner import to_list, unpack_singleton
 from penstock.ops.control_flow.cond import cond
@@ -45,6 +46,26 @@ def load_weights_from_hdf5_group_by_name(
 ) -> None:
     """Set the weights of the layers whose names are in an open HDF5 file."""
     set_weights(f, SimpleNamespace(layers=layers), "the file", True, skip_mismatch, reshape)
+
+
+def save_weights_to_hdf5_group(f: Any, layers: list[Any]) -> None:
+    """Write the weights of layers to an open HDF5 file."""
+    write_weights(f, SimpleNamespace(layers=layers))
+
+
+def load_attributes_from_hdf5_group(group: Any, name: str) -> list[str]:
+    """A list of names, in one attribute or several."""
+    return names_in(group, name)
+
+
+def save_attributes_to_hdf5_group(group: Any, name: str, data: Any) -> None:
+    """Write a list of names, in several attributes if it is long."""
+    write_names(group, name, [each.decode() if isinstance(each, bytes) else each for each in data])
+
+
+def preprocess_weights_for_loading(layer: Any, weights: Any, *args: Any, **kwargs: Any) -> Any:
+    """The weights as they are: those of Keras 1 and of other backends, which it converted, are not read."""
+    return weights
 
 
 def clip_norm(g: Any, c: float, n: Any) -> Any:

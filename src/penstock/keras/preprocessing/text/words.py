@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -112,11 +113,13 @@ class Tokenizer:
 
     def sequences_to_texts(self, sequences: Any) -> list[str]:
         """The words of numbers."""
-        found = []
+        return list(self.sequences_to_texts_generator(sequences))
+
+    def sequences_to_texts_generator(self, sequences: Any) -> Iterator[str]:
         for sequence in sequences:
-            words = [self.index_word.get(i, self.oov_token) for i in sequence]
-            found.append(" ".join(word for word in words if word is not None))
-        return found
+            kept = (i if not self.num_words or i < self.num_words else None for i in sequence)
+            words = [self.index_word.get(i, self.oov_token) for i in kept]
+            yield " ".join(word for word in words if word is not None)
 
     def texts_to_matrix(self, texts: Any, mode: str = "binary") -> np.ndarray:
         """A row of numbers for each text, one for each word (`sequences_to_matrix`)."""
@@ -145,3 +148,27 @@ class Tokenizer:
                 else:
                     raise ValueError(f"Unknown vectorization mode: {mode}")
         return rows
+
+    def get_config(self) -> dict[str, Any]:
+        """What `to_json` writes: the options, and the counts and numbers as JSON."""
+        names = ("num_words", "filters", "lower", "split", "char_level", "oov_token", "document_count")
+        tables = {name: json.dumps(getattr(self, name)) for name in _TABLES}
+        return {**{name: getattr(self, name) for name in names}, **tables}
+
+    def to_json(self, **kwargs: Any) -> str:
+        """The tokenizer as text. kwargs: of `json.dumps`."""
+        return json.dumps({"class_name": type(self).__name__, "config": self.get_config()}, **kwargs)
+
+
+_TABLES = ("word_counts", "word_docs", "index_docs", "index_word", "word_index")
+
+
+def tokenizer_from_json(json_string: str) -> Tokenizer:
+    """The tokenizer that `to_json` wrote."""
+    config = dict(json.loads(json_string)["config"])
+    tables = {name: json.loads(config.pop(name)) for name in _TABLES}
+    tokenizer = Tokenizer(**config)
+    for name, table in tables.items():
+        of_numbers = name.startswith("index")  # whose keys are text in JSON
+        setattr(tokenizer, name, {int(key): value for key, value in table.items()} if of_numbers else table)
+    return tokenizer
