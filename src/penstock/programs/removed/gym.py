@@ -16,7 +16,7 @@ from functools import cache, partial
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-from penstock.programs.removed import gym_own, gym_spaces
+from penstock.programs.removed import gym_own, gym_random, gym_spaces
 from penstock.programs.removed.giving import ModuleOf, give
 from penstock.programs.removed.gym_monitor import benchmark_spec, monitor
 from penstock.programs.removed.gym_registry import Registry
@@ -72,6 +72,8 @@ def _outermost(wrapper: type) -> type:
         def reset(self, **options: Any) -> Any:
             now = bool(options) or _unpacks(2)
             seed, self._seed = self._seed, None
+            if not now and gym_random.draws_as_then(self.env.unwrapped):
+                gym_random.give_random(self.env.unwrapped)
             result = self.env.reset(**({"seed": seed} if seed is not None else {}), **options)
             return result if now else result[0]
 
@@ -87,8 +89,16 @@ def _outermost(wrapper: type) -> type:
             return observation, reward, bool(terminated or truncated), info
 
         def seed(self, seed: int | None = None) -> list[int | None]:
-            self._seed = seed
+            inner = self.env.unwrapped
+            if gym_random.draws_as_then(inner):
+                inner.np_random, seed = gym_random.np_random(seed)
+            else:
+                self._seed = seed
             return [seed]
+
+        @property
+        def np_random(self) -> Any:
+            return gym_random.give_random(self.env.unwrapped)
 
         def render(self, mode: str = "human", **options: Any) -> Any:
             """Windows are not opened. Raises what the environment does if it cannot draw a picture."""
@@ -179,6 +189,7 @@ def patch(gym: Any) -> None:
     _pass_attributes(gym)
     made = gym.make
     gym_own.take_underscores(gym.Env)
+    gym_spaces.take_none(gym.spaces.Discrete)
     if not hasattr(gym.Env, "seed"):
         gym.Env.seed = gym_own.seed
     wrappers = wrappers_of(gym)
@@ -206,6 +217,7 @@ def patch(gym: Any) -> None:
     registration = _seen_as("gym.envs.registration", gym.envs.registration, make=make, spec=spec, **registered)
     envs = _seen_as("gym.envs", gym.envs, make=make, spec=spec, registration=registration, **registered)
     gone = dict.fromkeys(("undo_logger_setup", "upload"), lambda: _ignored)
+    seeding = _seen_as("gym.utils.seeding", gym.utils.seeding, **gym_random.SEEDING)
     now = _seen_as(
         "gym",
         gym,
@@ -213,6 +225,7 @@ def patch(gym: Any) -> None:
         spec=spec,
         envs=envs,
         register=own.register,
+        utils=_seen_as("gym.utils", gym.utils, seeding=seeding),
         core=_seen_as("gym.core", gym.core, **wrappers),
         **wrappers,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from functools import cache
 from typing import Any
 
@@ -25,6 +26,19 @@ def space_of(gym: Any, space: Any) -> Any:
     if name == "Dict":
         return kinds.Dict({key: space_of(gym, each) for key, each in space.spaces.items()})
     return space
+
+
+def take_none(discrete: Any) -> None:
+    """`Discrete(0)`, as until Gym 0.21."""
+    made = discrete.__init__
+
+    @functools.wraps(made)
+    def __init__(self: Any, n: int, *args: Any, **options: Any) -> None:
+        made(self, n or 1, *args, **options)
+        if not n:
+            self.n = n
+
+    discrete.__init__ = __init__
 
 
 @cache
