@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.contrib.learn import mnist
+from penstock.programs import children
 from penstock.programs.report import REPORT
 from penstock.tensor.dtypes import float32
 
@@ -79,3 +80,4 @@ def install() -> None:
     mnist.instead = read_data_sets
     loading.mnist = keras_load_data
     sklearn.mnist = rows
+    children.OPTIONS.append("--digits")

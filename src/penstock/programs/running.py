@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from penstock import as_tensorflow
-from penstock.programs import devices, hooks, old_messages, removed, source, windows
+from penstock.programs import children, devices, hooks, old_messages, removed, source, windows
 
 
 def run_program(words: Sequence[str], strict_devices: bool = False, package: str | None = None) -> None:
@@ -26,6 +26,8 @@ def run_program(words: Sequence[str], strict_devices: bool = False, package: str
     as_tensorflow.install()
     prepare()
     windows.begin()
+    if strict_devices:
+        children.OPTIONS.append("--strict-devices")
     sys.argv = list(words)
     beside = Path(path).resolve().parent if package is None else Path.cwd()
     _import_hidden(beside)
@@ -90,7 +92,8 @@ def prepare() -> None:
     """Once in a process."""
     source.install()
     old_messages.install()
-    hooks.install([*removed.PATCHES, old_messages.PATCHES, windows.PATCHES, devices.PATCHES], removed.MODULES)
+    tables = [old_messages.PATCHES, windows.PATCHES, devices.PATCHES, children.PATCHES]
+    hooks.install([*removed.PATCHES, *tables], removed.MODULES)
 
 
 def _main() -> ModuleType:
