@@ -103,9 +103,9 @@ def _attr_value(kind: str, value: Any) -> Any:
         case "shape":
             return TensorShape(value)
         case "int":
-            if isinstance(value, float | str | bytes):
+            if isinstance(value, str | bytes):
                 raise TypeError("expected an int")
-            return int(value)
+            return int(value)  # of a float, too, as programs pass quotients and times
         case "float":
             if isinstance(value, str | bytes):
                 raise TypeError("expected a float")
