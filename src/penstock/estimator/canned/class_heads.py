@@ -130,14 +130,7 @@ def _at_thresholds(thresholds: tuple[float, ...], labels: Tensor, scores: Tensor
 def _areas(labels: Tensor, scores: Tensor, weights: Any) -> Metrics:
     return {
         "auc": auc(labels, scores, weights, name="auc"),
-        "auc_precision_recall": auc(
-            labels,
-            scores,
-            weights,
-            curve="PR",
-            summation_method="careful_interpolation",
-            name="auc_precision_recall",
-        ),
+        "auc_precision_recall": auc(labels, scores, weights, curve="PR", name="auc_precision_recall"),
     }
 
 
