@@ -11,20 +11,12 @@ from typing import Any
 
 import numpy as np
 
-_NAMES = frozenset(
-    {
-        ("numpy.core.multiarray", "_reconstruct"),
-        ("numpy._core.multiarray", "_reconstruct"),
-        ("numpy", "ndarray"),
-        ("numpy", "dtype"),
-        ("_codecs", "encode"),
-    }
-)
+from penstock.keras.datasets.object_arrays import NAMES
 
 
 class _OnlyArrays(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _NAMES:
+        if (module, name) not in NAMES:
             raise pickle.UnpicklingError(f"{module}.{name} is no part of a batch of CIFAR")
         return super().find_class(module.replace("numpy.core", "numpy._core"), name)
 
