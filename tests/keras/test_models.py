@@ -140,6 +140,21 @@ def test_weights_of_samples_and_classes_scale_losses() -> None:
     np.testing.assert_allclose(got, [losses.mean(), np.mean(model.predict_on_batch(X).argmax(1) == labels)], rtol=1e-5)
 
 
+def test_class_weights_that_are_no_dict_have_no_effect() -> None:
+    """So it is in TensorFlow 1.15 and Keras 2.2.5, for the array that scikit-learn computes, too."""
+    model = tf.keras.Sequential([L.Dense(3, activation="softmax", input_shape=(6,))])
+    model.compile(tf.keras.optimizers.SGD(0.0), "sparse_categorical_crossentropy")
+    labels = np.arange(50) % 3
+    plain = model.train_on_batch(X, labels)
+    factors = {0: 1.0, 1: 2.0, 2: 5.0}
+    for given in (np.array([1.0, 2.0, 5.0]), [1.0, 2.0, 5.0], (1.0, 2.0, 5.0), "auto"):
+        with pytest.warns(UserWarning, match="no effect"):
+            np.testing.assert_allclose(model.train_on_batch(X, labels, class_weight=given), plain, rtol=1e-6)
+    weighted = model.train_on_batch(X, labels, class_weight=factors)
+    np.testing.assert_allclose(model.train_on_batch(X, labels, class_weight=[factors]), weighted, rtol=1e-6)
+    assert abs(weighted - plain) > 0.1
+
+
 @pytest.mark.parametrize(
     ("loss", "activation", "classes", "expected"),
     [

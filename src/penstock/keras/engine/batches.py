@@ -274,16 +274,13 @@ def _check_shape(array: np.ndarray, shape: Any, expected: str) -> None:
 
 def sample_weights_of(sample_weight: Any, class_weight: Any, targets: list[Any], names: list[str]) -> list[Any] | None:
     """Weights for each output's samples, from weights of samples and of classes; None if all are 1."""
-    if sample_weight is None and not class_weight:
+    by_classes = [_of_output(class_weight, i, name, len(names)) for i, name in enumerate(names)]
+    if sample_weight is None and not any(by_classes):
         return None
     found = []
     for i, (name, target) in enumerate(zip(names, targets, strict=True)):
         weight = _for_output(sample_weight, i, name, len(names))
-        by_class = class_weight
-        if class_weight and (isinstance(class_weight, list) or name in class_weight):
-            by_class = _for_output(class_weight, i, name, len(names))
-        elif class_weight and len(names) > 1:
-            by_class = None
+        by_class = by_classes[i]
         weights = np.ones(len(target), np.float32) if weight is None else np.asarray(weight, np.float32)
         if by_class:
             weights = weights * _of_classes(target, by_class)
@@ -291,6 +288,23 @@ def sample_weights_of(sample_weight: Any, class_weight: Any, targets: list[Any],
             raise ValueError(f"Found a sample_weight of shape {weights.shape} for {len(target)} samples of {name}.")
         found.append(weights)
     return found
+
+
+def _of_output(class_weight: Any, i: int, name: str, count: int) -> dict[Any, float] | None:
+    """The weights of one output's classes; what is no dict, as an array of them, counts for nothing in TensorFlow."""
+    if isinstance(class_weight, dict):
+        found = class_weight.get(name, None if count > 1 else class_weight)
+    elif isinstance(class_weight, list | tuple) and len(class_weight) == count:
+        found = class_weight[i]
+    else:
+        found = None
+    if found is None and count == 1 and class_weight is not None and np.size(class_weight):
+        warnings.warn(
+            "class_weight is no dict {class: weight}, so it has no effect, as in TensorFlow 1.15: "
+            "pass dict(enumerate(weights)).",
+            stacklevel=2,
+        )
+    return found if isinstance(found, dict) else None
 
 
 def _for_output(given: Any, i: int, name: str, count: int) -> Any:
