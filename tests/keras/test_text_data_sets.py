@@ -94,6 +94,10 @@ def test_reviews_are_numbered_shuffled_and_cut_as_in_keras(tmp_path: Path, monke
     np.testing.assert_array_equal(y_test, order)
     (x, _), _ = tf.keras.datasets.imdb.load_data(start_char=None, oov_char=None, index_from=0, num_words=5, maxlen=3)
     assert all(len(words) < 3 for words in x)
+    (same, _), _ = tf.keras.datasets.imdb.load_data(
+        start_char=None, oov_char=None, index_from=None, num_words=5, maxlen=3
+    )
+    assert sorted(same.tolist()) == sorted(x.tolist())
 
 
 def test_news_are_split_and_words_have_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

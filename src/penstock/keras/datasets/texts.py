@@ -28,7 +28,7 @@ def imdb(
     seed: int = 113,
     start_char: int | None = 1,
     oov_char: int | None = 2,
-    index_from: int = 3,
+    index_from: int | None = 3,
     **kwargs: Any,
 ) -> tuple[Pair, Pair]:
     """Reviews of films, and whether they are positive: (25000 lists of word numbers, labels), (25000 of them).
@@ -63,7 +63,7 @@ def reuters(
     seed: int = 113,
     start_char: int | None = 1,
     oov_char: int | None = 2,
-    index_from: int = 3,
+    index_from: int | None = 3,
     **kwargs: Any,
 ) -> tuple[Pair, Pair]:
     """News and their 46 topics: (8982 lists of word numbers, topics), (2246 of them); arguments as for imdb."""
@@ -102,10 +102,10 @@ def _no_more(kwargs: dict[str, Any], num_words: int | None) -> int | None:
 
 
 def _numbered(
-    texts: Any, labels: Any, num_words: Any, skip_top: int, maxlen: Any, start: Any, other: Any, index_from: int
+    texts: Any, labels: Any, num_words: Any, skip_top: int, maxlen: Any, start: Any, other: Any, index_from: int | None
 ) -> Pair:
     before = [] if start is None else [start]
-    lists = [[*before, *(word + index_from for word in text)] for text in texts]
+    lists = [[*before, *((word + index_from for word in text) if index_from else text)] for text in texts]
     if maxlen is not None:
         kept = [i for i, words in enumerate(lists) if len(words) < maxlen]
         lists, labels = [lists[i] for i in kept], labels[kept]
