@@ -207,9 +207,10 @@ CASES = {
         "    print(keras.models.Model([a, b], made).predict([np.ones((1, 2)), np.full((1, 2), 3.0)]).tolist())\n"
         "model = Sequential([Merge([Sequential([Dense(2, input_dim=3)]), Sequential([Dense(2, input_dim=4)])], "
         "'concat'), Dense(1)])\n"
-        "print(model.predict([np.ones((5, 3)), np.ones((5, 4))]).shape, len(model.get_weights()))\n",
+        "print(model.predict([np.ones((5, 3)), np.ones((5, 4))]).shape, len(model.get_weights()), "
+        "len(model.layers[0].layers))\n",
         "channels_first th True True\n(None, None, 3) True [6.]\n[[1.0, 1.0, 3.0, 3.0]]\n[[6.0]]\n[[-2.0, -2.0]]\n"
-        "(5, 1) 6\n",
+        "(5, 1) 6 2\n",
     ),
     "the packages that TensorFlow 1.15 is in": (
         "import tensorflow as tf\nfrom tensorflow_core.python.keras import Sequential\n"

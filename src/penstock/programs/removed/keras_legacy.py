@@ -121,6 +121,11 @@ class Merge(Layer):
             return layers.Dot(axes, normalize=self.mode == "cos")(inputs)
         raise ValueError(f"Invalid merge mode: {self.mode!r}")
 
+    @property
+    def layers(self) -> list[Any]:
+        """The models or layers whose results these are."""
+        return self.merged
+
     def starting(self) -> tuple[list[Any], Any]:
         """The inputs of a Sequential that begins with it, and its result."""
         inputs = [x for model in self.merged for x in _listed(model.input)]
