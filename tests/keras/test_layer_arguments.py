@@ -183,3 +183,27 @@ def test_layers_of_programs_pass_the_windows_of_convolutions_to_the_backend() ->
     assert Pool(padding="same")(x).shape.as_list() == [1, 2, 2, 2]
     assert L.Conv1D(3, 2, padding="causal").padding == "causal"
     assert L.Conv2D(3, 2).get_config()["data_format"] == "channels_last"
+
+
+def test_initializers_of_programs_may_take_the_shape_alone() -> None:
+    """Keras called them so until 2.2.4; tf.keras also passes a dtype to those that take it."""
+    given = []
+
+    def by_dtype(shape: list[int], dtype: tf.DType) -> np.ndarray:
+        given.append(dtype)
+        return np.full(shape, 3.0, np.float32)
+
+    layer = L.Dense(2, kernel_initializer=lambda shape: np.full(shape, 2.0, np.float32), bias_initializer=by_dtype)
+    layer.build((None, 3))
+    kernel, bias = (tf.keras.backend.get_value(weight) for weight in layer.weights)
+    assert kernel.tolist() == [[2.0, 2.0]] * 3 and bias.tolist() == [3.0, 3.0] and given[0] == tf.float32
+
+
+def test_recurrent_layers_of_programs_set_their_states_in_build() -> None:
+    class Own(L.LSTM):
+        def build(self, input_shape: tf.TensorShape) -> None:
+            super().build(input_shape)
+            self.states = [None, None]
+
+    layer = Own(2)
+    assert layer(tf.ones((1, 3, 2))).shape.as_list() == [1, 2] and layer.states == [None, None]

@@ -23,6 +23,15 @@ def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
     return signature_of(function).parameters
 
 
+def takes(function: Any, name: str) -> bool:
+    """Whether a function has an argument of that name, or takes any; also where nothing tells."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return True
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
 def bound(cls: Any, layer: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments of the constructor by name, defaults included."""
     try:

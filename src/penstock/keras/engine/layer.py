@@ -17,7 +17,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, more_nodes, name_scope
 from penstock.keras import backend as K
 from penstock.keras.backend.state import unique_name
-from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain
+from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain, takes
 from penstock.keras.engine.connect import connect
 from penstock.keras.engine.input_spec import check_inputs
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
@@ -89,7 +89,7 @@ class Layer(base.Layer):
         trainable = trainable is not False
 
         def initial() -> Any:
-            return make(size, dtype=kind)
+            return make(size, dtype=kind) if takes(make, "dtype") else make(size)  # as until Keras 2.2.4
 
         weight = Variable(initial, dtype=kind, trainable=trainable, name=name or "weight", constraint=constraint)
         more_nodes(1)  # TensorFlow's variables of Keras are resources
@@ -174,11 +174,11 @@ class Layer(base.Layer):
         if not running.calls:
             connect(tensors)
         inputs = pack(tensors)
-        takes = parameters_of(type(self).call)
+        known = parameters_of(type(self).call)
         found = [mask_of(x) for x in tensors]
         masks = pack(found) if any(mask is not None for mask in found) else None
-        positional = dict(zip([name for name in takes if name != "self"][1:], args, strict=False))
-        if "mask" in takes and not {"mask"} & (kwargs.keys() | positional.keys()) and masks is not None:
+        positional = dict(zip([name for name in known if name != "self"][1:], args, strict=False))
+        if "mask" in known and not {"mask"} & (kwargs.keys() | positional.keys()) and masks is not None:
             kwargs["mask"] = masks
         call, outermost = Call(), not running.calls
         running.calls.append(call)

@@ -68,6 +68,10 @@ class RNN(Layer):
         """The variables with the states of a stateful layer."""
         return self._states if self._states is not None else [None] * len(self.state_size)
 
+    @states.setter
+    def states(self, states: Any) -> None:
+        self._states = states
+
     def build(self, input_shape: Any) -> None:
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         sizes = TensorShape(shapes[0]).as_list()
@@ -98,11 +102,12 @@ class RNN(Layer):
         x, states, constants = given[0], given[1:end], given[end:]
         mask = flat(mask)[0] if mask is not None else None
         if not states:
-            states = [state.value() for state in self._states] if self._states else self._zeros(x)
+            own = self._states if self.stateful else None
+            states = [state.value() for state in own] if own else self._zeros(x)
         if len(states) != len(self.state_size):
             raise ValueError(f"Layer has {len(self.state_size)} states but was passed {len(states)} initial states.")
         last, outputs, states = self._run(x, states, constants, mask, training)
-        if self._states:
+        if self.stateful and self._states:
             self.add_update([own.assign(new).op for own, new in zip(self._states, states, strict=True)])
         result = outputs if self.return_sequences else last
         return [result, *states] if self.return_state else result
