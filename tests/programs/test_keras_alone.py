@@ -166,3 +166,77 @@ def test_layers_are_numbered_from_one(tmp_path: Path) -> None:
         "'dense_2/bias:0'] dense_2/Softmax:0",
         "model_1 True",
     ]
+
+
+SHAPES = """
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Dense, Flatten, Input, Lambda, Layer, LSTM
+from keras.layers.wrappers import Wrapper
+from keras.models import Model
+
+class Scaled(Layer):
+    def build(self, input_shape):
+        print(isinstance(input_shape, tuple), input_shape, 1.0 / input_shape[1], input_shape[0] is None)
+        self.kernel = self.add_weight(name="kernel", shape=(input_shape[1], 8), initializer="ones")
+        super(Scaled, self).build(input_shape)
+
+    def call(self, x):
+        return K.dot(x, self.kernel)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape[:-1] + (8,)
+
+class Around(Wrapper):
+    def build(self, input_shape):
+        within = self.layer.compute_output_shape(input_shape)
+        print(isinstance(within, tuple), within, 2.0 * within[1])
+        self.layer.build(input_shape)
+        super(Around, self).build(input_shape)
+
+    def call(self, x):
+        return self.layer.call(x)
+
+def in_pairs(x):
+    return tf.reshape(x, tf.stack([tf.shape(x)[0], tf.shape(x)[1] // 4, -1]))
+
+x = Input((6,))
+y = Lambda(in_pairs, output_shape=(2, 4))(Scaled()(x))
+print(K.int_shape(y))
+model = Model(x, Around(Dense(5))(Flatten()(y)))
+print(model.output_shape, model.compute_output_shape((None, 6)), Dense(3).compute_output_shape((7, 2)))
+
+class Grouped(Layer):
+    def call(self, x):
+        return tf.reshape(x, tf.stack([tf.shape(x)[0], tf.shape(x)[1], -1]))
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], input_shape[1], 4)
+
+z = Grouped()(Input((None, 4)))
+print(K.int_shape(z), K.int_shape(LSTM(3)(z)))
+
+class OfTensorFlow(tf.keras.layers.Layer):
+    def build(self, input_shape):
+        print(input_shape.as_list(), input_shape[-1].value, input_shape.ndims)
+        self.built = True
+
+    def call(self, x):
+        return x
+
+OfTensorFlow()(Input((6,)))
+"""
+
+# Keras 2.2.5 on TensorFlow 1.15 prints this for all but the last layer, and tf.keras of 1.15 for that.
+OF_SHAPES = """\
+True (None, 6) 0.16666666666666666 True
+(None, 2, 4)
+True (None, 5) 10.0
+(None, 5) (None, 5) (7, 3)
+(None, None, 4) (None, 3)
+[None, 6] 6 2
+"""
+
+
+def test_layers_get_shapes_as_tuples_and_their_outputs_have_those_that_they_say(tmp_path: Path) -> None:
+    assert output_of(tmp_path, SHAPES) == OF_SHAPES

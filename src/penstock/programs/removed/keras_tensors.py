@@ -17,6 +17,7 @@ from penstock.keras import backend as K
 from penstock.keras.backend.state import number_names_from
 from penstock.keras.optimizers.base import Optimizer
 from penstock.layers.base import Layer
+from penstock.programs.removed.keras_shapes import give_shapes
 from penstock.programs.report import REPORT
 
 
@@ -46,6 +47,7 @@ def give_attributes() -> None:
     number_names_from(1)  # its first layer was "dense_1", which is "dense" in tf.keras
     Layer.name = Layer.name.setter(_set_name)  # type: ignore[attr-defined, method-assign]
     _take_constraints(Optimizer)
+    give_shapes()
 
 
 def _set_name(layer: Any, name: str) -> None:
