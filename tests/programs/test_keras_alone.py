@@ -216,6 +216,12 @@ class Grouped(Layer):
 z = Grouped()(Input((None, 4)))
 print(K.int_shape(z), K.int_shape(LSTM(3)(z)))
 
+class Asking(Grouped):
+    def compute_output_shape(self, input_shape):
+        return super(Grouped, self).compute_output_shape(input_shape)
+
+print(K.int_shape(Asking()(Input((None, 4)))))
+
 class OfTensorFlow(tf.keras.layers.Layer):
     def build(self, input_shape):
         print(input_shape.as_list(), input_shape[-1].value, input_shape.ndims)
@@ -227,13 +233,14 @@ class OfTensorFlow(tf.keras.layers.Layer):
 OfTensorFlow()(Input((6,)))
 """
 
-# Keras 2.2.5 on TensorFlow 1.15 prints this for all but the last layer, and tf.keras of 1.15 for that.
+# Keras 2.2.5 on TensorFlow 1.15 prints this but for the last two layers, whose shapes tf.keras finds by calling them.
 OF_SHAPES = """\
 True (None, 6) 0.16666666666666666 True
 (None, 2, 4)
 True (None, 5) 10.0
 (None, 5) (None, 5) (7, 3)
 (None, None, 4) (None, 3)
+(None, None, None)
 [None, 6] 6 2
 """
 

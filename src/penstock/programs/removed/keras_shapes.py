@@ -19,6 +19,8 @@ from penstock.layers import base
 from penstock.tensor.shapes import TensorShape
 
 _NAME = "compute_output_shape"
+_asking: list[Any] = []
+"""The layer that is asked for the shape of its output, which may call a copy of it to find out."""
 
 
 class Size(int):
@@ -97,7 +99,12 @@ def _fill_shapes_of_outputs() -> None:
     @functools.wraps(call)
     def called(self: Any, inputs: Any, *args: Any, **options: Any) -> Any:
         outputs = call(self, inputs, *args, **options)
-        _fill(self, inputs, flat(outputs))
+        if not _asking:
+            _asking.append(self)
+            try:
+                _fill(self, inputs, flat(outputs))
+            finally:
+                _asking.clear()
         return outputs
 
     Layer.__call__ = called  # type: ignore[method-assign]
