@@ -140,6 +140,27 @@ def test_weights_of_samples_and_classes_scale_losses() -> None:
     np.testing.assert_allclose(got, [losses.mean(), np.mean(model.predict_on_batch(X).argmax(1) == labels)], rtol=1e-5)
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_programs_add_metrics_to_the_lists_of_a_compiled_model(keepdims: bool) -> None:
+    """As Keras 2.2.5 and tf.keras until 1.12 did: a tensor in `metrics_tensors`, its name in `metrics_names`."""
+    K = tf.keras.backend
+    x = tf.keras.Input((4,))
+    inside = L.Dense(3, kernel_initializer="ones")(x)
+    model = tf.keras.Model(x, L.Dense(1, kernel_initializer="ones")(inside))
+    model.compile(tf.keras.optimizers.SGD(0.0), "mse", metrics=["mae"])
+    assert len(model.metrics_tensors) == 1
+    model.train_on_batch(np.ones((2, 4)), np.ones((2, 1)))
+    model.metrics_names.append("squares")
+    model.metrics_tensors.append(K.mean(K.square(inside), keepdims=keepdims))
+    ones = np.ones((4, 4)), np.ones((4, 1))
+    wanted = {"loss": 121.0, "mean_absolute_error": 11.0, "squares": 16.0}  # 3 * 4 is 11 too much
+    history = model.fit(*ones, verbose=0, batch_size=2, validation_data=ones).history
+    assert history == {name: [value] for key, value in wanted.items() for name in (key, f"val_{key}")}
+    assert dict(zip(model.metrics_names, model.evaluate(*ones, verbose=0), strict=True)) == wanted
+    weighted = model.train_on_batch(*ones, sample_weight=np.full(4, 0.5))
+    assert [float(np.mean(value)) for value in weighted] == [60.5, 11.0, 16.0]
+
+
 def test_class_weights_that_are_no_dict_have_no_effect() -> None:
     """So it is in TensorFlow 1.15 and Keras 2.2.5, for the array that scikit-learn computes, too."""
     model = tf.keras.Sequential([L.Dense(3, activation="softmax", input_shape=(6,))])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from penstock.export import export
 from penstock.keras.callbacks.logs import Logs
 from penstock.keras.utils.progress_bar import Progbar
@@ -141,7 +143,7 @@ class BaseLogger(Callback):
             if name in self.stateful_metrics:
                 self.totals[name] = value
             elif name not in ("batch", "size"):
-                self.totals[name] = self.totals.get(name, 0.0) + float(value) * size
+                self.totals[name] = self.totals.get(name, 0.0) + float(np.mean(value)) * size
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         if logs is not None:

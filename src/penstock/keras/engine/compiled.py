@@ -84,6 +84,7 @@ class Compiled(Network):
         self._run_options = kwargs
         self._objectives: dict[bool, Objective] = {}
         self._functions: dict[Any, Any] = {}
+        self._reported: tuple[list[str], list[Any]] | None = None
         if self.outputs is not None:
             self._make_objective()
 
@@ -103,8 +104,28 @@ class Compiled(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """The names of what `evaluate` returns."""
-        return list(self._compiled_objective().names)
+        """The names of what `evaluate` returns: a list that programs add to, as to `metrics_tensors`."""
+        return self._reports()[0]
+
+    @property
+    def metrics_tensors(self) -> list[Any]:
+        """What is reported besides the loss: programs add tensors, whose names they add to `metrics_names`."""
+        return self._reports()[1]
+
+    def _reports(self) -> tuple[list[str], list[Any]]:
+        made = self._compiled_objective()
+        if self._reported is None:
+            self._reported = list(made.names), list(made.values[1:])
+        return self._reported
+
+    def _added_metrics(self) -> list[Any]:
+        """The tensors that the program has added to `metrics_tensors`."""
+        return self._reported[1][len(self._compiled_objective().values) - 1 :] if self._reported is not None else []
+
+    def reported_names(self) -> list[str]:
+        """A name for all that steps return; names that were added without tensors have no effect."""
+        names, tensors = self._reports()
+        return names[: len(tensors) + 1]
 
     @property
     def stateful_metric_names(self) -> list[str]:
@@ -150,7 +171,7 @@ class Compiled(Network):
 
     def _planned(self, mode: str, weighted: bool, trained: tuple[int, ...]) -> tuple[Any, bool]:
         functions = self.__dict__.setdefault("_functions", {})
-        key = mode, weighted, trained
+        key = mode, weighted, trained, () if mode == "predict" else tuple(map(id, self._added_metrics()))
         if key not in functions:
             functions[key] = self._function(mode, weighted)
         found: tuple[Any, bool] = functions[key]
@@ -215,6 +236,7 @@ class Compiled(Network):
                 for i, name in enumerate(made.names):
                     if name in made.stateful:
                         values[i] = made.resets[made.stateful.index(name)].result()
+        values = [*values, *self._added_metrics()]
         return K.function(feeds, values, updates, **self._run_options), bool(phases)
 
     def _updates_of_weights(self, loss: Any, weights: list[Any]) -> list[Any]:

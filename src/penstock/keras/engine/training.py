@@ -26,7 +26,7 @@ def fit(
 ) -> History:
     """Train on `source` for the epochs from `initial_epoch` to `epochs`, and evaluate on `validation` after each."""
     step = model.step_function("train")
-    names = model.metrics_names
+    names = model.reported_names()
     stateful = model.stateful_metric_names
     history = History()
     listeners: list[Any] = [BaseLogger(stateful)]
@@ -94,7 +94,7 @@ def evaluate(model: Any, source: Source, verbose: int = 0) -> list[float]:
     totals: Any = None
     seen = 0
     for i, batch in enumerate(source.epoch()):
-        values = [float(value) for value in step(batch)]
+        values = [float(np.mean(value)) for value in step(batch)]
         seen += batch.size
         parts = [value if j in stateful else value * batch.size for j, value in enumerate(values)]
         if totals is None:

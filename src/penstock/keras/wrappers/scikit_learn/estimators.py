@@ -119,7 +119,7 @@ class KerasClassifier(BaseWrapper):
         y = np.searchsorted(self.classes_, np.asarray(y))
         if losses.get(self.model.loss) is losses.categorical_crossentropy and y.ndim != 2:
             y = to_categorical(y, self.n_classes_)
-        for name, value in zip(self.model.metrics_names, self._evaluated(x, y, kwargs), strict=True):
+        for name, value in zip(self.model.reported_names(), self._evaluated(x, y, kwargs), strict=True):
             if name in ("acc", "accuracy"):
                 return value
         raise ValueError(
