@@ -136,3 +136,20 @@ def test_variables_are_of_floatx_whatever_the_array_is() -> None:
     assert K.dtype(K.variable(np.ones(2))) == "float32"  # as in TensorFlow 1.15, for whole numbers, too
     assert K.dtype(K.variable(np.arange(2))) == "float32"
     assert K.dtype(K.variable(np.ones(2), dtype="float64")) == "float64"
+
+
+def test_functions_take_what_programs_give_them() -> None:
+    # TensorFlow 1.15 gives the same.
+    K = tf.keras.backend
+    assert K.eval(K.arange(-20)).tolist() == []
+    x = K.constant([-3.0, -2.0, 0.3, 9.0])
+    np.testing.assert_allclose(K.eval(K.relu(x, max_value=5.0, threshold=-2.8)), [0, 0, 0.3, 5], rtol=1e-6)
+    assert [K.int_shape(each) for each in K.stop_gradient([x, x])] == [(4,), (4,)]
+    with pytest.raises(ValueError, match="channels_middle"):
+        K.resize_images(K.ones((1, 2, 2, 1)), 2, 2, "channels_middle")
+    fed = K.placeholder(shape=())
+    feeds = {fed: 3.0}
+    function = K.function([], [fed * 10.0], feed_dict=feeds)
+    assert function([]) == [30.0]
+    feeds[fed] = 4.0
+    assert function([]) == [40.0]

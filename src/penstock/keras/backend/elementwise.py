@@ -76,5 +76,14 @@ less = export("keras.backend.less")(_elementwise("less", less_op))
 less_equal = export("keras.backend.less_equal")(_elementwise("less_equal", less_equal_op))
 maximum = export("keras.backend.maximum")(_elementwise("maximum", maximum_op))
 minimum = export("keras.backend.minimum")(_elementwise("minimum", minimum_op))
-stop_gradient = export("keras.backend.stop_gradient")(_elementwise("stop_gradient", stop_gradient_op))
+
+
+@export("keras.backend.stop_gradient")
+def stop_gradient(variables: Any) -> Any:
+    """A tensor, or each of a list, as a constant for gradients."""
+    if isinstance(variables, list | tuple):
+        return map(stop_gradient, variables)
+    return stop_gradient_op(variables)
+
+
 identity = export("keras.backend.identity")(_elementwise("identity", identity_op))

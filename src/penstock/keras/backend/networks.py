@@ -11,7 +11,6 @@ from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.keras.backend.settings import check_data_format, epsilon
-from penstock.ops.arithmetic import minimum
 from penstock.ops.array import reshape, shape
 from penstock.ops.cast import cast as cast_op
 from penstock.ops.clip import clip_by_value
@@ -30,7 +29,7 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
         return nn.relu(x) if max_value is None else nn.relu6(x) if max_value == 6 else clip_by_value(x, 0.0, max_value)
     above = nn.relu(x) if threshold == 0.0 else x * cast_op(x > threshold, x.dtype)
     if max_value is not None:
-        above = minimum(above, max_value)
+        above = clip_by_value(above, 0.0, max_value)
     return above - alpha * nn.relu(threshold - x) if alpha != 0.0 else above
 
 

@@ -134,7 +134,11 @@ def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str
 def resize_images(
     x: Any, height_factor: int, width_factor: int, data_format: str, interpolation: str = "nearest"
 ) -> Tensor:
-    """Images enlarged by whole factors."""
+    """Images enlarged by whole factors. Raises ValueError for another layout or interpolation."""
+    if data_format not in ("channels_first", "channels_last"):
+        raise ValueError(f"Invalid `data_format` argument: {data_format}")
+    if interpolation not in ("nearest", "bilinear"):
+        raise ValueError("interpolation should be one of 'nearest' or 'bilinear'.")
     x = convert_to_tensor(x)
     if data_format == "channels_first":
         x = transpose_op(x, [0, 2, 3, 1])

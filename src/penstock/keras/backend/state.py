@@ -260,7 +260,7 @@ class Function:
         self._one = not isinstance(outputs, list | tuple)
         self.inputs = list(inputs)
         self.outputs = [outputs] if self._one else list(outputs)
-        self._fixed = dict(kwargs.get("feed_dict") or {})
+        self._fixed = kwargs.get("feed_dict") or {}  # whose values programs change between calls
         self._fetches = list(kwargs.get("fetches") or [])
         self._options = {key: kwargs[key] for key in ("options", "run_metadata") if kwargs.get(key) is not None}
         with control_dependencies(self.outputs):

@@ -135,7 +135,9 @@ def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 @export("keras.backend.arange")
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
-    """start, start + step, …, before stop."""
+    """start, start + step, …, before stop; from 0 to before a start that is above 0, if there is no stop."""
+    if stop is None and start < 0:
+        start = 0
     numbers = range_op(start, delta=step) if stop is None else range_op(start, stop, step)
     return cast_op(numbers, dtype)
 

@@ -93,7 +93,9 @@ def spatial_3d_padding(x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_for
 
 @export("keras.backend.resize_volumes")
 def resize_volumes(x: Any, depth_factor: int, height_factor: int, width_factor: int, data_format: str) -> Tensor:
-    """Volumes enlarged by whole factors."""
+    """Volumes enlarged by whole factors. Raises ValueError for another layout."""
+    if data_format not in ("channels_first", "channels_last"):
+        raise ValueError(f"Invalid data_format: {data_format}")
     x = convert_to_tensor(x)
     first = 2 if data_format == "channels_first" else 1
     for axis, factor in enumerate((depth_factor, height_factor, width_factor), first):
