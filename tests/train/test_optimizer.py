@@ -389,3 +389,32 @@ def test_the_base_of_each_optimizer_is_optimizer_itself() -> None:
     names = [name for name in dir(tf.train) if name.endswith("Optimizer") and name != "Optimizer"]
     assert len(names) > 9
     assert {getattr(tf.train, name).__base__ for name in names} == {tf.train.Optimizer}
+
+
+def test_minimize_names_the_arguments_of_overridden_methods() -> None:
+    """As TensorFlow 1.15 does: subclasses take the rest of them as **kwargs."""
+    seen: dict[str, Any] = {}
+
+    class Own(tf.train.GradientDescentOptimizer):
+        def compute_gradients(self, loss: Any, var_list: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+            seen.update(kwargs)
+            return [(2 * g, v) for g, v in super().compute_gradients(loss, var_list, **kwargs) if g is not None]
+
+        def apply_gradients(self, grads_and_vars: Any, **kwargs: Any) -> Any:
+            seen.update(kwargs)
+            return super().apply_gradients(grads_and_vars, **kwargs)
+
+    w = tf.Variable([3.0])
+    step = Own(0.25).minimize(quadratic(w), name="step")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(step)
+        assert sess.run(w).tolist() == [0.0]
+    assert sorted(seen) == [
+        "aggregation_method",
+        "colocate_gradients_with_ops",
+        "gate_gradients",
+        "global_step",
+        "grad_loss",
+        "name",
+    ]

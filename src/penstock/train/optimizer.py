@@ -91,15 +91,20 @@ class Optimizer(Updates, Trackable):
 
         Raises ValueError if the loss depends on none of the variables.
         """
-        grads_and_vars = self.compute_gradients(
-            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
+        grads_and_vars = self.compute_gradients(  # by name: subclasses may take them as **kwargs
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
         )
         if all(grad is None for grad, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support "
                 f"gradients, between variables {[str(v) for _, v in grads_and_vars]} and loss {loss}."
             )
-        return self.apply_gradients(grads_and_vars, global_step, name)
+        return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
     def compute_gradients(
         self,

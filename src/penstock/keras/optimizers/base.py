@@ -129,7 +129,7 @@ class Optimizer(Trackable):
         params = flat(var_list() if callable(var_list) else var_list)
         grads = gradients(loss() if callable(loss) else loss, params, grad_ys=grad_loss)
         clipped = [None if grad is None else self._clipped(convert_to_tensor(grad)) for grad in grads]
-        return self.apply_gradients(zip(clipped, params, strict=True), name)
+        return self.apply_gradients(zip(clipped, params, strict=True), name=name)
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], name: str | None = None) -> Operation:
         """An operation that changes each variable by its gradient, and counts the step.
