@@ -84,3 +84,12 @@ for call, wrong in [(make, [2.5]), (flags.value.append, "1"), (flags.value.exten
         print("refused")
 """
     assert output_of(tmp_path, program) == "[1, 0, 7, 1, 0, 1, 5] [] []\nrefused\nrefused\nrefused\n"
+
+
+def test_lists_of_bytes_take_the_text_of_python_2(tmp_path: Path) -> None:
+    program = "import tensorflow as tf\nname = u'caf\\xe9'.encode('utf-8')\n"
+    program += "print [ord(each) if isinstance(each, str) else len(each) for each in "
+    program += "tf.train.BytesList(value=['jpg', name, b'x']).value]\n"
+    assert output_of(tmp_path, program) == "[3, 5, 1]\n"
+    refused = "import tensorflow as tf\ntry:\n    tf.train.BytesList(value=['a'])\nexcept TypeError:\n    print('no')\n"
+    assert output_of(tmp_path, refused) == "no\n"

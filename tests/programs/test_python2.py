@@ -375,3 +375,39 @@ def test_brackets_without_end_and_other_characters_are_no_python_2_and_take_no_m
     with pytest.raises(ValueError, match="recursion"):
         refactored("print 1\nx = " + "-" * 20_000 + "1")
     assert refactored("print 1, " + "(" * 60 + ")" * 60) == "print(1, " + "(" * 60 + ")" * 61 + "\n"
+
+
+def test_encoded_text_is_what_literals_are(tmp_path: Path) -> None:
+    """What Python 2.7 prints, but for `repr`."""
+    text = """# -*- coding: utf-8 -*-
+import hashlib, json
+word = u'caf\\xe9'
+print word.encode('utf-8'), "%s!" % word.encode('utf-8') + '.', ' '.join([w.encode('utf8') for w in [u'a', u'b']])
+with open('words.txt', 'w') as f:
+    f.write(word.encode('utf-8') + '\\n')
+with open('word.bin', 'wb') as f:
+    f.write(word.encode('utf-8'))
+print open('words.txt').read().decode('utf-8') == word + '\\n', len(open('word.bin', 'rb').read())
+ids = dict((key.encode('UTF-8'), value) for key, value in json.loads('{"a": 1}').items())
+print ids['a'], 'b' in ids
+print hashlib.md5(word.encode('utf-8')).hexdigest(), len(word.encode('utf-8'))
+print word.encode('ascii', 'ignore'), word.encode('ascii', errors='replace') + '!', u'a\\n'.encode('unicode_escape')
+try:
+    word.encode('ascii')
+except UnicodeEncodeError:
+    print 'refused'
+class Model:
+    def encode(self, x, y=2):
+        return x + y
+print Model().encode(1), Model().encode(1, y=3)
+"""
+    printed = output_of(tmp_path, text)
+    assert printed.splitlines() == [
+        "café café!. a b",
+        "True 5",
+        "1 False",
+        "07117fe4a1ebd544965dc19573183da2 5",
+        "caf caf?! a\\n",
+        "refused",
+        "3 4",
+    ]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from penstock.programs.report import REPORT
+from penstock.programs.source import ProgramLoader
 
 _GONE = {"reflection", "service", "service_reflection"}
 """Modules of google.protobuf that such a module imports, and that may be no more."""
@@ -118,7 +119,24 @@ def _take_truth_values(protos: ModuleType) -> None:
     lists.append, lists.extend = append_one, extend_all
 
 
-PATCHES = {"penstock.tensor.example_protos": _take_truth_values}
+def _take_text(protos: ModuleType) -> None:
+    """`tf.train.BytesList(value=["jpg"])` of Python 2, where text in quotes was bytes."""
+    make = protos.BytesList.__init__
+
+    def init(self: Any, *arguments: Any, value: Any = None, **fields: Any) -> None:
+        if value is not None and ProgramLoader.python2:
+            value = [each.encode("utf-8", "surrogateescape") if isinstance(each, str) else each for each in value]
+        make(self, *arguments, value=value, **fields)
+
+    protos.BytesList.__init__ = init
+
+
+def _as_they_were(protos: ModuleType) -> None:
+    _take_truth_values(protos)
+    _take_text(protos)
+
+
+PATCHES = {"penstock.tensor.example_protos": _as_they_were}
 
 
 def install() -> None:

@@ -22,7 +22,7 @@ from penstock.programs.python2_files import may_print_to_files, prints_to_file, 
 from penstock.programs.python2_lists import LAZY, takes_for_lists
 from penstock.programs.python2_modules import MODULES, PREFIX
 from penstock.programs.python2_names import TEXT_METHODS
-from penstock.programs.python2_unicode import leave_text
+from penstock.programs.python2_unicode import leave_text, mark_bytes, wants_bytes
 
 FIXERS = ("except", "exec", "ne", "numliterals", "paren", "print", "raise", "repr", "throw", "tuple_params", "unicode")
 """Of fissix: those for what Python 3 does not parse."""
@@ -32,7 +32,7 @@ METHODS = {
     **{f"{how}{what}": 0 for how in ("iter", "view") for what in ("keys", "values", "items")},
     "has_key": 1,
     "decode": None,
-    "encode": 1,
+    "encode": None,
     "sort": 1,
     "translate": 2,
     "tostring": 0,
@@ -42,6 +42,9 @@ METHODS = {
     **dict.fromkeys(TEXT_METHODS),
 }
 """Methods that Python 3 lacks or that gave something else, and how many arguments they took (None: any number)."""
+
+NAMING = frozenset({"ptp", "encode"})
+"""Those of them that took arguments by name."""
 
 GONE = frozenset(
     {
@@ -312,6 +315,7 @@ class Meaning(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([node.target], _call("idiv", node, read, node.value)), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        mark_bytes(node)
         self.generic_visit(node)
         called = node.func
         if isinstance(called, ast.Name) and called.id in TEXTS:  # unicode(text, "utf-8", errors="ignore")
@@ -323,7 +327,9 @@ class Meaning(ast.NodeTransformer):
             return node
         if not isinstance(called, ast.Attribute) or called.attr not in METHODS or _is_module(called.value):
             return node
-        if METHODS[called.attr] not in (None, len(node.args)) or (node.keywords and called.attr != "ptp"):
+        if METHODS[called.attr] not in (None, len(node.args)) or (node.keywords and called.attr not in NAMING):
+            return node
+        if called.attr == "encode" and wants_bytes(node):
             return node
         call = _call(called.attr, node, called.value, *node.args)
         call.keywords = node.keywords

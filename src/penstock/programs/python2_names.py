@@ -137,12 +137,20 @@ def _of_text(name: str) -> Callable[..., Any]:
     return call
 
 
-def encode(text: Any, encoding: str) -> Any:
-    """As text if it is written in letters: "hex", "base64"."""
-    if isinstance(text, (str, bytes)) and encoding in _ENCODERS:
+def encode(text: Any, *how: Any, **named: Any) -> Any:
+    """`text.encode("utf-8")`, which gave what literals are, and those are text here. What the codec leaves out is left
+    out; "hex", "base64" and escapes are written in letters."""
+    encoding = str(how[0] if how else named.get("encoding", "ascii")).replace("-", "_").lower()
+    if encoding in _ENCODERS and isinstance(text, (str, bytes)):
         data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
         return _ENCODERS[encoding](data).decode("ascii")
-    return text.encode(encoding)
+    if not isinstance(text, str):
+        return text.encode(*how, **named)
+    if encoding in {"string_escape", "unicode_escape"}:
+        return text.encode("unicode_escape").decode("ascii")
+    if encoding in {"utf_8", "utf8", "u8", "utf"}:
+        return text  # which may hold bytes that are no UTF-8, as files may
+    return text.encode(*how, **named).decode(encoding)
 
 
 def sort(holder: Any, how: Any) -> Any:

@@ -1,8 +1,34 @@
-"""Where Python 2 text encodes what is `unicode` to have a `str`: here, a `str` is text and stays it."""
+"""Where Python 2 text encodes what is `unicode` to have a `str`: here, a `str` is text and stays it.
+
+`x.encode("utf-8")` is text (`python2_names.encode`) but in calls of what takes bytes only.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+
+_TAKES_BYTES = re.compile(
+    r"md5|sha\d+|len|b64\w+|frombuffer|fromstring|send(all|to)?|communicate|compress|crc32|adler32|pack|hexlify"
+    r"|loads|update|\w*bytes\w*",
+    re.IGNORECASE,
+)
+"""Names of functions that take bytes, or count them."""
+
+_MARK = "takes_bytes"
+
+
+def mark_bytes(call: ast.Call) -> None:
+    """Note for `wants_bytes` what is encoded in the arguments of a function that takes bytes."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if _TAKES_BYTES.fullmatch(name):
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            for node in ast.walk(argument):
+                setattr(node, _MARK, True)
+
+
+def wants_bytes(node: ast.Call) -> bool:
+    return hasattr(node, _MARK)
 
 
 def leave_text(node: ast.If | ast.IfExp) -> None:
