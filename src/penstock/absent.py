@@ -192,7 +192,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.io.decode_jxl tf.io.decode_webp", _PICTURES),
     ("tf.io.gfile.*", "os.path joins paths; tf.gfile has the functions of files."),
     (
-        "tf.logging.TaskLevelStatusMessage tf.logging.vlog",
+        "tf.logging.TaskLevelStatusMessage",
         "tf.logging.log and tf.logging.debug write it.",
     ),
     ("tf.saved_model.Asset tf.saved_model.SaveOptions", _SAVE),

@@ -77,6 +77,11 @@ def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().critical(msg, *args, **_CALLER | kwargs)
 
 
+def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log `msg % args` at `level`, for which a program may take a small number (TF: tf.logging.vlog)."""
+    log(level, msg, *args, **{"stacklevel": 3} | kwargs)
+
+
 def log_if(level: int, msg: Any, condition: bool, *args: Any) -> None:
     """Log if `condition` (TF: tf.logging.log_if)."""
     if condition:

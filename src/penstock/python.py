@@ -200,6 +200,7 @@ _RENAMED = {
     "saved_model.load.load": "penstock.saved_model.load_v2",
     "ops.summary_ops_v2.all_v2_summary_ops": "penstock.summary.all_v2_summary_ops",
     "ops.variable_scope._VARSCOPE_KEY": "penstock.client.variable_scope.OPEN_KEY",
+    "ops.variable_scope._pure_variable_scope": "penstock.client.variable_scope.pure_variable_scope",
     "ops.variable_scope.variable": "penstock.Variable",
 }
 """Names that are different here."""

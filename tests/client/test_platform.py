@@ -124,7 +124,10 @@ def test_log_records_name_the_line_of_the_program(caplog: pytest.LogCaptureFixtu
     tf.logging.log_if(tf.logging.WARN, "c", True)
     tf.logging.log_every_n(tf.logging.WARN, "d", 2)
     tf.logging.log_first_n(tf.logging.WARN, "e", 1)
-    assert [record.pathname for record in caplog.records] == [__file__] * 5
+    tf.logging.vlog(tf.logging.WARN, "%s", "f")
+    tf.logging.vlog(1, "too small a level to be seen")
+    assert [record.pathname for record in caplog.records] == [__file__] * 6
+    assert caplog.messages[-1] == "f"
 
 
 def test_logging_drops_what_is_below_the_verbosity(caplog: pytest.LogCaptureFixture) -> None:

@@ -393,3 +393,17 @@ def test_libraries_replace_the_open_scope_in_the_graphs_collection() -> None:
         with tf.variable_scope("next") as scope:
             assert held[0] is scope
         assert graph.get_all_collection_keys() == [tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.TRAINABLE_VARIABLES]
+
+
+def test_libraries_open_a_variable_scope_without_a_name_scope() -> None:
+    """Sonnet's `reuse_variables` does: https://github.com/google-deepmind/sonnet/blob/v1.36/sonnet/python/modules."""
+    inner = importlib.import_module("penstock.python.ops.variable_scope")
+    with tf.Graph().as_default():
+        with tf.variable_scope("module") as scope:
+            pass
+        with inner._pure_variable_scope(scope, reuse=False) as opened:
+            w = tf.get_variable("w", [])
+            assert opened.name == "module" and w.op.name == "module/w"
+            assert tf.constant(1, name="c").op.name == "c"
+        with inner._pure_variable_scope(scope, reuse=True):
+            assert tf.get_variable("w", []) is w
