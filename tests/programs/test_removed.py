@@ -254,6 +254,21 @@ CASES = {
         "object [[1.0], [array([2.])], [1.0], [array([2.])]] [1.5] (2,)\n[[1], [2, 3]] (4,)\n"
         "cannot reshape array of size 2 into shape (3,1)\n",
     ),
+    "arrays of tensors": (
+        "import numpy as np, tensorflow as tf\n"
+        "a, b = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])\n"
+        "print(np.shape([a, b]), np.array([[a, b], [b, a]]).shape, np.asarray((None, a)).dtype, np.ndim([a, b]))\n"
+        "print(np.array([[a, b], [a]]).tolist() == [[a, b], [a]], np.reshape([a, b, a, b], (2, 2))[1, 0] is a)\n"
+        "print(np.concatenate([[a], [b]]).tolist() == [a, b], np.array([a, b], dtype=object)[1] is b)\n"
+        "with tf.Session() as session:\n"
+        "    print(session.run([np.sum([a, b]), np.prod([a, b]), np.cumsum([a, b])[1]]))\n"
+        "for make in (np.asarray, np.exp, lambda t: np.stack([t]), lambda t: np.array([t], np.float32)):\n"
+        "    try:\n        print(make(a))\n    except NotImplementedError:\n        print('refused')\n",
+        "(2,) (2, 2) object 1\nTrue True\nTrue True\n"
+        "[array([4., 6.], dtype=float32), array([3., 8.], dtype=float32), array([4., 6.], dtype=float32)]\n"
+        + "refused\n"
+        * 4,
+    ),
     "lines through points at one place": (
         "import numpy as np\nfrom scipy import interpolate\n"
         "x = np.array([0, 0, 0, 0.1, 0.2, 0.2, 0.5, 1, 1])\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ _GENERAL: dict[Any, type] = {
 """What a type of Python meant as a kind of types."""
 
 _OF_ROWS = (
-    "append argsort array_split concatenate copy delete dstack expand_dims hstack insert max mean min ndim ravel "
-    "repeat reshape roll shape size split squeeze stack sum swapaxes take tile transpose vstack"
+    "append argsort array_split concatenate copy cumsum delete dstack expand_dims hstack insert max mean min ndim "
+    "prod ravel repeat reshape roll shape size split squeeze stack sum swapaxes take tile transpose vstack"
 )
 _OF_ROWS_RANDOM = "choice permutation"
 """Functions of lists, which become arrays of objects where rows differ in length."""
@@ -112,6 +113,8 @@ def _of_rows(function: Callable[..., Any], label: str, by_libraries: bool = Fals
     def applied(*args: Any, **options: Any) -> Any:
         try:
             return function(*args, **options)
+        except NotImplementedError as error:
+            return _of_tensors(function, error, sys._getframe(1), args, options)
         except ValueError as error:
             ours = by_libraries or is_of_program(sys._getframe(1).f_code.co_filename)
             if "inhomogeneous" not in str(error) or not ours:
@@ -122,6 +125,18 @@ def _of_rows(function: Callable[..., Any], label: str, by_libraries: bool = Fals
             return function(*map(_rows, args), **{name: _rows(value) for name, value in options.items()})
 
     return applied
+
+
+def _of_tensors(
+    function: Callable[..., Any], error: NotImplementedError, caller: FrameType, args: tuple[Any, ...], options: Any
+) -> Any:
+    """`function(list, …)`, where the list holds tensors."""
+    from penstock.programs.removed.numpy_tensors import arguments_of_objects
+
+    if function.__name__ in _OF_ARRAYS.split() and args and isinstance(args[0], (list, tuple)):
+        return function(arguments_of_objects(error, caller, args[0]), *args[1:], **options)
+    given = arguments_of_objects(error, caller, [*args, *options.values()])
+    return function(*given[: len(args)], **dict(zip(options, given[len(args) :], strict=True)))
 
 
 def _rows(value: Any) -> Any:
