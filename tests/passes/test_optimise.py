@@ -11,6 +11,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
+from penstock.graph.opdef import get_op
 from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.fold_constants import MOST_BYTES, fold_constants
 from penstock.passes.prune import prune
@@ -38,6 +39,22 @@ def test_what_depends_on_constants_alone_is_computed_once() -> None:
     assert _ops(graph) == {"_Feed": 1, "Const": 2, "Mul": 1, "AddV2": 1}
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(y, {x: np.ones((2, 3))}), np.full((2, 3), 12.0))
+
+
+@pytest.mark.parametrize("dynamic_size", [False, True])
+def test_the_size_of_an_array_that_cannot_grow_is_known(dynamic_size: bool) -> None:
+    """TensorFlow's `TensorArray.stack` asks for it; a program of Penstock has it."""
+    x = tf.placeholder(tf.float32, [2])
+    array = tf.TensorArray(tf.float32, 3, dynamic_size=dynamic_size)
+    _, array = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x * tf.to_float(i))), [0, array])
+    size = get_op("TensorArraySizeV3")(array.handle, array.flow)
+    rows = array.gather(tf.range(size))
+    graph = fold_constants(_step([rows, tf.gradients(rows, x)[0]], x))
+    assert _ops(graph)["TensorArraySizeV3"] == dynamic_size
+    assert graph.fetches[0].node.shapes[0].is_compatible_with([5, 2]) == dynamic_size
+    with tf.Session() as session:
+        found = session.run([rows, tf.gradients(rows, x)[0]], {x: [1.0, 10.0]})
+    assert [each.tolist() for each in found] == [[[0, 0], [1, 10], [2, 20]], [3, 3]]
 
 
 def test_folding_leaves_state_chance_and_failures_to_the_step() -> None:

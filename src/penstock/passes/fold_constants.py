@@ -13,7 +13,7 @@ from penstock.analysis.frames import has_control_flow
 from penstock.analysis.kept_for_gradients import popped_values
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Bound, PassThrough, get_op
-from penstock.graph.primitives import ENTERS, SWITCHES
+from penstock.graph.primitives import ENTERS, MERGES, SWITCHES
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.infer_shapes import infer_shapes, is_settled
@@ -69,6 +69,9 @@ class _Folding:
         if node in self._popped:
             self._take_pop(node, self._popped[node])
             return
+        if node.op.name == "TensorArraySizeV3":
+            self._take_size(node)
+            return
         inputs = [self._edges.get(edge, edge) for edge in node.inputs]
         if node.op.traits.checks and _is_true(inputs[0].node):
             self._skip(node)
@@ -106,6 +109,21 @@ class _Folding:
             if not waits or node.inputs[0].node.op.name not in ENTERS:  # an Enter is alive in every iteration
                 waits.append(self._whatever_lives_with(node.inputs[0]))
             self._fold(node, [constant.attrs["value"]], waits)
+
+    def _take_size(self, node: Node) -> None:
+        """An array that cannot grow has the size that it was made with."""
+        handle = node.inputs[0]
+        while handle.node.op.name == "TensorArrayGradV3" or (
+            handle.node.op.traits.view == "same" and handle.node.op.name not in MERGES
+        ):
+            handle = handle.node.inputs[0]
+        if handle.node.op.traits.holds != "array" or handle.node.attrs.get("dynamic_size"):
+            return
+        size = handle.node.inputs[0]
+        constant = self._edges.get(size, size).node
+        if constant.is_constant and constant.attrs["value"].ndim == 0:
+            waits = self._waits(node) + ([self._whatever_lives_with(node.inputs[1])] if self._branches else [])
+            self._controls[node] = self._fold(node, [constant.attrs["value"]], waits) if waits else None
 
     def _waits(self, node: Node) -> list[Node]:
         """What a node waits for now."""
