@@ -12,6 +12,9 @@ import penstock as tf
 from penstock.graph.functions import trace
 from penstock.graph.graph_function import GraphFunction
 from penstock.graph.opdef import get_op
+from penstock.graph.rewrite import remove_unused
+from penstock.passes.inline_functions import inline_functions
+from penstock.passes.prune import prune
 from penstock.tensor.shapes import TensorShape
 
 SCALAR = TensorShape([])
@@ -169,3 +172,27 @@ def test_a_loop_that_hands_on_a_variable_is_one_compiled_function(monkeypatch: p
         text = str(session.explain(found[1], {x: [1.0, 2.0]}))
         assert text.count("= _region(") == 1
         assert "count()" not in text
+
+
+def test_what_a_loop_keeps_is_pruned_if_nothing_uses_it_and_nothing_happens_in_the_loop() -> None:
+    """Loops of TensorFlow 2 whose graph has their gradient keep values for it in every step."""
+    kept = get_op("EmptyTensorList")(-1, -1, element_dtype=tf.float32)
+    pushed, push = tf.get_variable("pushed", initializer=0.0, use_resource=True), get_op("TensorListPushBack")
+
+    def body(i: Any, x: Any, kept: Any) -> list[Any]:
+        return [i + 1, tf.sin(x), push(kept, x, element_dtype=tf.float32)]
+
+    def counting(i: Any, x: Any, kept: Any) -> list[Any]:
+        with tf.control_dependencies([pushed.assign_add(1.0)]):
+            return body(i, x, tf.identity(kept))
+
+    x = tf.placeholder(tf.float32, [])
+    pure, counted = (repeated(lambda i, x, kept: [i < 3], each, 0, x, kept)[1] for each in (body, counting))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(pure, {x: 1.0}), np.sin(np.sin(np.sin(1.0))), 1e-6)
+        for y, pushes in ((pure, False), (counted, True)):
+            left = remove_unused(inline_functions(prune([x], [y], [])))
+            assert any(node.op.name == "TensorListPushBack" for node in left.nodes) == pushes
+        session.run(counted, {x: 1.0})
+        assert session.run(pushed) == 3.0

@@ -148,7 +148,8 @@ def _truth(value: Tensor) -> Tensor:
 
 @lowers("While", "StatelessWhile")
 def lower_while(op: Operation, inputs: list[Tensor]) -> Body:
-    """Values that the body only passes on (weights, handles) are constants of the loop."""
+    """Values that the body only passes on (weights, handles) are constants of the loop. Those that nothing uses, such
+    as what it keeps for a gradient, are pruned if the loop has no effects."""
     condition, body = op.attrs["cond"], op.attrs["body"]
     changing = [i for i in range(len(inputs)) if not _passed_on(body, i)] or list(range(len(inputs)))
     values = [inputs[i] for i in changing] or [convert_to_tensor(0, name="count")]
@@ -165,7 +166,8 @@ def lower_while(op: Operation, inputs: list[Tensor]) -> Body:
     shapes = [_invariant(body, i, inputs[i].shape) for i in changing] or [TensorShape([])]
     loop.build(lambda *variables: _truth(inline_results(condition, given(variables))[0]), step, values, shapes)
     exits = dict(zip(changing, loop.exits, strict=False))
-    return [exits.get(i, tensor) for i, tensor in enumerate(inputs)], [t.op for t in loop.exits]
+    effects = [t.op for t in loop.exits] if condition.is_stateful or body.is_stateful else []
+    return [exits.get(i, tensor) for i, tensor in enumerate(inputs)], effects
 
 
 def _passed_on(body: GraphFunction, i: int) -> bool:
