@@ -34,6 +34,7 @@ class UpdateCase:
     ref: Callable[..., formulas.State]
     attrs: dict[str, Any] = field(default_factory=dict)
     sparse: bool = True
+    ref_op: bool = True
 
     def __str__(self) -> str:
         attrs = ",".join(f"{k}={v}" for k, v in self.attrs.items())
@@ -102,6 +103,24 @@ CASES = [
         formulas.power_sign,
         sparse=False,
     ),
+    UpdateCase("KerasMomentum", [W, POSITIVE], MOMENTUM, formulas.keras_momentum, ref_op=False),
+    UpdateCase("KerasMomentum", [W, POSITIVE], MOMENTUM, formulas.keras_nesterov, {"use_nesterov": True}, ref_op=False),
+    UpdateCase(
+        "AdamWithAmsgrad",
+        [W, np.multiply(GRAD, 0.1), POSITIVE, POSITIVE],
+        {
+            "beta1_power": 0.81,
+            "beta2_power": 0.98,
+            "lr": 0.1,
+            "beta1": 0.9,
+            "beta2": 0.5,
+            "epsilon": 0.01,
+            "grad": GRAD,
+        },
+        formulas.amsgrad,
+        sparse=False,
+        ref_op=False,
+    ),
     UpdateCase("RMSProp", [W, POSITIVE, GRAD], RMS, formulas.rms_prop),
     UpdateCase("CenteredRMSProp", [W, np.multiply(GRAD, 0.1), POSITIVE, GRAD], RMS, formulas.centered_rms_prop),
     UpdateCase("Ftrl", [W, POSITIVE, GRAD], FTRL, formulas.ftrl),
@@ -165,9 +184,12 @@ def op_name(case: UpdateCase, kind: str, sparse: bool) -> str:
 KINDS = ["ref", "resource"]
 
 
+def of_kinds(cases: list[UpdateCase]) -> list[Any]:
+    return [pytest.param(case, kind, id=f"{case}-{kind}") for case in cases for kind in KINDS[not case.ref_op :]]
+
+
 @pytest.mark.parametrize("fed", [False, True], ids=["constants", "fed"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(("case", "kind"), of_kinds(CASES))
 def test_dense_update_does_what_the_formula_says(case: UpdateCase, kind: str, fed: bool) -> None:
     for dtype in (np.float32, np.float64):
         states = [dtyped(s, dtype) for s in case.states]
@@ -189,8 +211,7 @@ def test_dense_update_does_what_the_formula_says(case: UpdateCase, kind: str, fe
 INDICES = np.array([3, 0, 3])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", [c for c in CASES if c.sparse], ids=str)
+@pytest.mark.parametrize(("case", "kind"), of_kinds([c for c in CASES if c.sparse]))
 def test_sparse_update_changes_the_named_rows_in_turn(case: UpdateCase, kind: str) -> None:
     states = [np.asarray(s, np.float32) for s in case.states]
     grad_name = "delta" if "delta" in case.values else "grad"

@@ -26,6 +26,24 @@ def nesterov_momentum(w: Any, a: Any, lr: Any, g: Any, mu: Any) -> State:
     return w - g * lr - a * mu * lr, a
 
 
+def keras_momentum(w: Any, a: Any, lr: Any, g: Any, mu: Any) -> State:
+    a = a * mu - g * lr
+    return w + a, a
+
+
+def keras_nesterov(w: Any, a: Any, lr: Any, g: Any, mu: Any) -> State:
+    a = a * mu - g * lr
+    return w + a * mu - g * lr, a
+
+
+def amsgrad(
+    w: Any, m: Any, v: Any, most: Any, power1: Any, power2: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, g: Any
+) -> State:
+    m, v = m + (g - m) * (1 - beta1), v + (g * g - v) * (1 - beta2)
+    most = np.maximum(most, v)
+    return w - lr * np.sqrt(1 - power2) / (1 - power1) * m / (np.sqrt(most) + eps), m, v, most
+
+
 def adagrad(w: Any, a: Any, lr: Any, g: Any) -> State:
     a = a + g * g
     return w - lr * g / np.sqrt(a), a

@@ -342,6 +342,9 @@ _OPS: dict[str, str] = {
         "ResourceApplyGradientDescent ResourceApplyMomentum ResourceApplyProximalAdagrad "
         "ResourceApplyProximalGradientDescent ResourceApplyRMSProp"
     ),
+    "penstock.ops.training_keras": (
+        "ResourceApplyAdamWithAmsgrad ResourceApplyKerasMomentum ResourceSparseApplyKerasMomentum"
+    ),
     "penstock.ops.training_sign": "ApplyAddSign ApplyPowerSign ResourceApplyAddSign ResourceApplyPowerSign",
     "penstock.ops.training_sparse": (
         "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
