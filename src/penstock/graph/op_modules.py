@@ -19,6 +19,22 @@ _OPS: dict[str, str] = {
     "penstock.ops.basic": "Const Identity NoOp Placeholder PlaceholderV2 PlaceholderWithDefault",
     "penstock.ops.bincounts": "DenseBincount RaggedBincount SparseBincount",
     "penstock.ops.bitwise": "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift RightShift",
+    "penstock.ops.boosted_trees.prediction_ops": (
+        "BoostedTreesExampleDebugOutputs BoostedTreesPredict BoostedTreesTrainingPredict"
+    ),
+    "penstock.ops.boosted_trees.quantile_ops": (
+        "BoostedTreesBucketize BoostedTreesCreateQuantileStreamResource BoostedTreesFlushQuantileSummaries "
+        "BoostedTreesMakeQuantileSummaries BoostedTreesQuantileStreamResourceAddSummaries "
+        "BoostedTreesQuantileStreamResourceDeserialize BoostedTreesQuantileStreamResourceFlush "
+        "BoostedTreesQuantileStreamResourceGetBucketBoundaries IsBoostedTreesQuantileStreamResourceInitialized"
+    ),
+    "penstock.ops.boosted_trees.resources": (
+        "BoostedTreesCreateEnsemble BoostedTreesDeserializeEnsemble BoostedTreesEnsembleResourceHandleOp "
+        "BoostedTreesGetEnsembleStates BoostedTreesQuantileStreamResourceHandleOp BoostedTreesSerializeEnsemble "
+        "IsBoostedTreesEnsembleInitialized"
+    ),
+    "penstock.ops.boosted_trees.stats_ops": "BoostedTreesCalculateBestGainsPerFeature BoostedTreesMakeStatsSummary",
+    "penstock.ops.boosted_trees.training_ops": "BoostedTreesCenterBias BoostedTreesUpdateEnsemble",
     "penstock.ops.broadcasting": "BroadcastArgs BroadcastTo",
     "penstock.ops.candidate_sampling": (
         "AllCandidateSampler ComputeAccidentalHits FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "

@@ -1,0 +1,1 @@
+"""Ops that grow gradient boosted trees and predict with them (TF: boosted_trees_ops)."""
