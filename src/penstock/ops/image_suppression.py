@@ -27,17 +27,24 @@ Overlaps = Callable[[int, np.ndarray], np.ndarray]
 def _ratios(boxes: np.ndarray) -> Overlaps:
     """Intersection over union of boxes [n, (y1, x1, y2, x2)], whose corners may come in any order."""
     boxes = boxes.astype(np.float32)
-    low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
-    area = np.prod(high - low, 1)
+    top, bottom = np.sort(boxes[:, 0::2], 1).T.copy()  # columns: products of rows of two are slow
+    left, right = np.sort(boxes[:, 1::2], 1).T.copy()
+    area = (bottom - top) * (right - left)
 
     def overlaps(first: int, others: np.ndarray) -> np.ndarray:
-        sides = np.minimum(high[first], high[others]) - np.maximum(low[first], low[others])
-        shared = np.prod(np.clip(sides, 0, None), 1)
+        height = np.minimum(bottom[first], bottom[others]) - np.maximum(top[first], top[others])
+        width = np.minimum(right[first], right[others]) - np.maximum(left[first], left[others])
+        shared = np.maximum(height, 0) * np.maximum(width, 0)
+        areas = area[others]
         with np.errstate(all="ignore"):
-            ratio = shared / (area[first] + area[others] - shared)
-        return np.where((area[first] > 0) & (area[others] > 0), ratio, 0)
+            ratio = shared / (area[first] + areas - shared)
+        return np.where((area[first] > 0) & (areas > 0), ratio, 0)
 
     return overlaps
+
+
+_FIRST = 256
+"""How many of the best boxes are looked at first: the others only if these do not give enough."""
 
 
 def _best(overlaps: Overlaps, scores: np.ndarray, most: int, most_overlap: float, lowest: float) -> np.ndarray:
@@ -45,10 +52,17 @@ def _best(overlaps: Overlaps, scores: np.ndarray, most: int, most_overlap: float
     order = np.argsort(-scores.astype(np.float32), kind="stable")
     order = order[scores[order] > lowest]
     kept: list[int] = []
-    while len(order) and len(kept) < most:
-        first, order = int(order[0]), order[1:]
-        kept.append(first)
-        order = order[~(overlaps(first, order) > np.float32(most_overlap))]
+    limit = np.float32(most_overlap)
+    start, size = 0, max(_FIRST, 2 * most)
+    while start < len(order) and len(kept) < most:
+        waiting = order[start : start + size]
+        for first in kept:
+            waiting = waiting[~(overlaps(first, waiting) > limit)]
+        while len(waiting) and len(kept) < most:
+            first, waiting = int(waiting[0]), waiting[1:]
+            kept.append(first)
+            waiting = waiting[~(overlaps(first, waiting) > limit)]
+        start, size = start + size, 2 * size
     return np.array(kept, np.int32)
 
 
