@@ -211,6 +211,22 @@ def test_batch_normalization_uses_the_batch_in_training_and_moves_its_statistics
     assert names() == [f"batch_normalization/{v}" for v in ("gamma", "beta", "moving_mean", "moving_variance")]
 
 
+def test_updates_of_batch_normalization_are_operations_by_tensorflows_names() -> None:
+    x = tf.zeros([2, 4, 4, 3])
+    tf.layers.batch_normalization(x, training=True)
+    tf.layers.batch_normalization(x, training=tf.placeholder(tf.bool), name="ph")
+    tf.contrib.layers.batch_norm(x)
+    tf.contrib.layers.batch_norm(x, fused=False, scope="own")
+    tf.contrib.layers.batch_norm(tf.zeros([2, 3]), scope="matrix")
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    moved = ("AssignMovingAvg", "AssignMovingAvg_1")
+    wanted = [f"{scope}/{name}" for scope in ("batch_normalization", "ph", "BatchNorm", "own") for name in moved]
+    assert [update.name for update in updates] == [*wanted, *(f"matrix/{name}:0" for name in moved)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(updates[:2]) == [None, None]
+
+
 def test_batch_normalization_outside_training_adds_no_updates() -> None:
     tf.layers.batch_normalization(tf.constant(X))
     assert tf.get_collection(tf.GraphKeys.UPDATE_OPS) == []

@@ -129,6 +129,7 @@ class Layer(WithWeights):
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Add ops to run with each training step to the layer's updates and to the collection UPDATE_OPS."""
         for update in updates if isinstance(updates, list | tuple) else [updates]:
+            update = getattr(update, "op", update)  # not its value: a step that runs updates gets None for each
             self._updates.append(update)
             get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
 

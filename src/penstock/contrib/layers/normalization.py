@@ -140,8 +140,9 @@ def batch_norm(
                 normalized = outputs
                 outputs = choose(is_training, after_updates, lambda: identity(normalized))
             else:
+                by_layer = not ((use_op and rank == 2) or zero_debias_moving_mean or batch_weights is not None)
                 for update in choose(is_training, follow, lambda: [m.value() for m in moving]):
-                    add_to_collections(updates_collections, update)
+                    add_to_collections(updates_collections, update.op if by_layer else update)  # as TensorFlow does
         outputs.set_shape(inputs.shape)
         return finish(outputs, opened.name, outputs_collections, activation_fn)
 
