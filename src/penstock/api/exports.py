@@ -428,6 +428,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.saver": "Saver",
     },
     "penstock.contrib.estimator": {
+        "penstock.estimator.canned.boosted_trees_in_memory": (
+            "boosted_trees_classifier_train_in_memory boosted_trees_regressor_train_in_memory"
+        ),
         "penstock.estimator.canned.class_heads": "binary_classification_head multi_class_head multi_label_head",
         "penstock.estimator.canned.combined": "DNNLinearCombinedEstimator",
         "penstock.estimator.canned.dnn": "DNNEstimator",
@@ -930,6 +933,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.estimator": {
         "penstock.estimator": "experimental export inputs tpu",
         "penstock.estimator.canned.baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
+        "penstock.estimator.canned.boosted_trees": "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
         "penstock.estimator.canned.combined": (
             "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
         ),

@@ -1,4 +1,6 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.estimator.canned.boosted_trees_in_memory import boosted_trees_classifier_train_in_memory as boosted_trees_classifier_train_in_memory
+from penstock.estimator.canned.boosted_trees_in_memory import boosted_trees_regressor_train_in_memory as boosted_trees_regressor_train_in_memory
 from penstock.estimator.canned.class_heads import binary_classification_head as binary_classification_head
 from penstock.estimator.canned.class_heads import multi_class_head as multi_class_head
 from penstock.estimator.canned.class_heads import multi_label_head as multi_label_head
@@ -19,8 +21,9 @@ from penstock.estimator.extenders import add_metrics as add_metrics
 from penstock.estimator.extenders import forward_features as forward_features
 
 __all__ = [
-    "binary_classification_head", "multi_class_head", "multi_label_head", "DNNLinearCombinedEstimator", "DNNEstimator",
-    "LinearEstimator", "multi_head", "logistic_regression_head", "poisson_regression_head", "regression_head",
-    "make_early_stopping_hook", "read_eval_metrics", "stop_if_higher_hook", "stop_if_lower_hook",
-    "stop_if_no_decrease_hook", "stop_if_no_increase_hook", "add_metrics", "forward_features"
+    "boosted_trees_classifier_train_in_memory", "boosted_trees_regressor_train_in_memory", "binary_classification_head",
+    "multi_class_head", "multi_label_head", "DNNLinearCombinedEstimator", "DNNEstimator", "LinearEstimator",
+    "multi_head", "logistic_regression_head", "poisson_regression_head", "regression_head", "make_early_stopping_hook",
+    "read_eval_metrics", "stop_if_higher_hook", "stop_if_lower_hook", "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook", "add_metrics", "forward_features"
 ]

@@ -6,6 +6,9 @@ from penstock.estimator import tpu as tpu
 from penstock.estimator.canned.baseline import BaselineClassifier as BaselineClassifier
 from penstock.estimator.canned.baseline import BaselineEstimator as BaselineEstimator
 from penstock.estimator.canned.baseline import BaselineRegressor as BaselineRegressor
+from penstock.estimator.canned.boosted_trees import BoostedTreesClassifier as BoostedTreesClassifier
+from penstock.estimator.canned.boosted_trees import BoostedTreesEstimator as BoostedTreesEstimator
+from penstock.estimator.canned.boosted_trees import BoostedTreesRegressor as BoostedTreesRegressor
 from penstock.estimator.canned.combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
 from penstock.estimator.canned.combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from penstock.estimator.canned.combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
@@ -51,12 +54,13 @@ from penstock.training_loop.timers import SecondOrStepTimer as SecondOrStepTimer
 
 __all__ = [
     "experimental", "export", "inputs", "tpu", "BaselineClassifier", "BaselineEstimator", "BaselineRegressor",
-    "DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor", "DNNClassifier",
-    "DNNEstimator", "DNNRegressor", "LinearClassifier", "LinearEstimator", "LinearRegressor",
-    "classifier_parse_example_spec", "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter",
-    "FinalExporter", "LatestExporter", "add_metrics", "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec",
-    "train_and_evaluate", "WarmStartSettings", "SessionRunArgs", "SessionRunContext", "SessionRunHook",
-    "SessionRunValues", "VocabInfo", "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook", "LoggingTensorHook",
-    "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook", "StopAtStepHook", "ProfilerHook",
-    "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "SecondOrStepTimer"
+    "BoostedTreesClassifier", "BoostedTreesEstimator", "BoostedTreesRegressor", "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor", "DNNClassifier", "DNNEstimator", "DNNRegressor",
+    "LinearClassifier", "LinearEstimator", "LinearRegressor", "classifier_parse_example_spec",
+    "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter", "FinalExporter", "LatestExporter",
+    "add_metrics", "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec", "train_and_evaluate",
+    "WarmStartSettings", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues", "VocabInfo",
+    "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError",
+    "NanTensorHook", "StepCounterHook", "StopAtStepHook", "ProfilerHook", "CheckpointSaverHook",
+    "CheckpointSaverListener", "SummarySaverHook", "SecondOrStepTimer"
 ]

@@ -10,14 +10,20 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from penstock.client.resource_variable import ResourceVariable
+from penstock.client.resources import (
+    initialize_resources as initialize_resources,
+    local_resources as local_resources,
+    register_resource as register_resource,
+    report_uninitialized_resources as report_uninitialized_resources,
+    shared_resources as shared_resources,
+)
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value_as_shape
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import GraphKeys, get_collection, name_scope
+from penstock.graph.scopes import name_scope
 from penstock.ops.array import expand_dims, reshape
-from penstock.ops.basic import group
 from penstock.ops.joining import concat
 from penstock.tensor.dtypes import DType, as_dtype, int32
 from penstock.tensor.shapes import TensorShape
@@ -127,16 +133,6 @@ def init_variable(v: Any, init: Any, name: str = "init") -> Any:
         init = init(v.shape, dtype=v.dtype.base_dtype)
     assigned = v.assign(init)
     return get_op("Identity")(assigned, name=name) if isinstance(assigned, Tensor) else assigned
-
-
-def shared_resources() -> list[Any]:
-    """The resources that the graph has collected (TF: resources.shared_resources)."""
-    return get_collection(GraphKeys.RESOURCES)
-
-
-def initialize_resources(resource_list: Iterable[Any], name: str = "init") -> Operation:
-    """An operation that makes them all (TF: resources.initialize_resources)."""
-    return group(*[resource.create for resource in resource_list], name=name)
 
 
 def concat_shapes(prefix: Any, suffix: Any, static: bool = False) -> Any:

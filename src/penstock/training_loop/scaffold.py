@@ -7,6 +7,11 @@ from typing import Any
 
 from penstock import logging
 from penstock.client.lookup_tables import tables_initializer
+from penstock.client.resources import (
+    local_resources,
+    report_uninitialized_resources,
+    shared_resources,
+)
 from penstock.client.variables import (
     global_variables,
     global_variables_initializer,
@@ -16,6 +21,7 @@ from penstock.client.variables import (
 from penstock.export import export
 from penstock.graph.scopes import GraphKeys, add_to_collection, get_collection, get_default_graph
 from penstock.ops.basic import group
+from penstock.ops.joining import concat
 from penstock.summary.functions import merge_all
 from penstock.train.saver import Saver
 
@@ -66,12 +72,12 @@ class Scaffold:
         if self._init_op is None:
             self._init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, _default_init_op)
         if self._ready_op is None:
-            self._ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+            self._ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, _default_ready_op)
         if self._ready_for_local_init_op is None:
             self._ready_for_local_init_op = self.get_or_default(
                 "ready_for_local_init_op",
                 GraphKeys.READY_FOR_LOCAL_INIT_OP,
-                lambda: report_uninitialized_variables(global_variables()),
+                lambda: _unready(report_uninitialized_variables(global_variables()), shared_resources()),
             )
         if self._local_init_op is None:
             self._local_init_op = self.get_or_default(
@@ -142,9 +148,20 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Initialises local variables and tables."""
-        return group(local_variables_initializer(), tables_initializer())
+        """Initialises local variables, tables and resources of this worker."""
+        made = [resource.create for resource in local_resources()]
+        return group(local_variables_initializer(), tables_initializer(), *made)
 
 
 def _default_init_op() -> Any:
-    return group(global_variables_initializer(), *get_collection("saved_model_initializers"))
+    made = [resource.create for resource in shared_resources()]
+    return group(global_variables_initializer(), *made, *get_collection("saved_model_initializers"))
+
+
+def _default_ready_op() -> Any:
+    return _unready(report_uninitialized_variables(), shared_resources() + local_resources())
+
+
+def _unready(variables: Any, resources: list[Any]) -> Any:
+    """The names of variables without values, and of resources that do not exist."""
+    return concat([variables, report_uninitialized_resources(resources)], 0) if resources else variables

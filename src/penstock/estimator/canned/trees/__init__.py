@@ -1,0 +1,1 @@
+"""What gradient boosted trees are made of: features in buckets, a grower of layers, the model, and explanations."""
