@@ -1,26 +1,19 @@
-"""Shapes as layers of Keras got them as a package of its own: tuples of ints and None, and what layers say of theirs.
+"""Shapes as layers of Keras got them as a package of its own: tuples of ints and None.
 
 tf.keras gives `build` a TensorShape, whose sizes are Dimensions: `1.0 / input_shape[1]` is an error, and
-`input_shape[1] is None` never true. In Keras the shape of a layer's output is what `compute_output_shape` says, or a
-Lambda's `output_shape`, even where the graph does not tell. Facts from Keras 2.2 (`keras.engine.base_layer`).
+`input_shape[1] is None` never true. Facts from Keras 2.2 (`keras.engine.base_layer`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from typing import Any
 
-from penstock.graph.operation import Tensor
 from penstock.keras.engine.layer import Layer
-from penstock.keras.layers.lambda_layer import Lambda
-from penstock.keras.nested import flat, one_or_list
 from penstock.layers import base
 from penstock.tensor.shapes import TensorShape
 
 _NAME = "compute_output_shape"
-_asking: list[Any] = []
-"""The layer that is asked for the shape of its output, which may call a copy of it to find out."""
 
 
 class Size(int):
@@ -56,9 +49,8 @@ def _of_program(method: Any) -> bool:
 
 
 def give_shapes() -> None:
-    """Layers of the program get shapes as tuples, and their outputs have the shapes that they say."""
+    """Layers of the program get shapes as tuples, and those of Keras tell them so."""
     _give_tuples_to_build()
-    _fill_shapes_of_outputs()
     for kind in (base.Layer, *_below(base.Layer)):
         _return_tuples(kind)
     base.Layer.__init_subclass__ = classmethod(_return_tuples)  # type: ignore[assignment]
@@ -91,39 +83,3 @@ def _return_tuples(kind: type) -> None:
         return as_sizes(found) if isinstance(self, Layer) else found  # tf.layers has some of the same
 
     setattr(kind, _NAME, compute_output_shape)
-
-
-def _fill_shapes_of_outputs() -> None:
-    call = Layer.__call__
-
-    @functools.wraps(call)
-    def called(self: Any, inputs: Any, *args: Any, **options: Any) -> Any:
-        outputs = call(self, inputs, *args, **options)
-        if not _asking:
-            _asking.append(self)
-            try:
-                _fill(self, inputs, flat(outputs))
-            finally:
-                _asking.clear()
-        return outputs
-
-    Layer.__call__ = called  # type: ignore[method-assign]
-
-
-def _fill(layer: Any, inputs: Any, outputs: list[Any]) -> None:
-    """Set the sizes that the graph does not tell to those that the layer says; what contradicts is left alone."""
-    says = getattr(layer, "_output_shape", None) is not None if isinstance(layer, Lambda) else None
-    if not (_of_program(getattr(type(layer), _NAME)) if says is None else says):
-        return
-    if all(_is_known(output) for output in outputs) or not all(hasattr(x, "shape") for x in flat(inputs)):
-        return
-    shapes = layer.compute_output_shape(one_or_list([as_sizes(x.shape) for x in flat(inputs)]))
-    shapes = shapes if isinstance(shapes, list) and len(outputs) > 1 else [shapes]
-    for output, shape in zip(outputs, shapes, strict=False):
-        with contextlib.suppress(ValueError, TypeError):
-            output.set_shape(shape)
-
-
-def _is_known(output: Any) -> bool:
-    """Whether all sizes but that of the batch are known, or none can be set."""
-    return not isinstance(output, Tensor) or (output.shape.rank is not None and None not in output.shape.as_list()[1:])
