@@ -153,3 +153,10 @@ def test_functions_take_what_programs_give_them() -> None:
     assert function([]) == [30.0]
     feeds[fed] = 4.0
     assert function([]) == [40.0]
+
+
+def test_random_numbers_have_a_seed_from_numpy() -> None:
+    K = tf.keras.backend
+    np.random.seed(3)
+    found = K.eval(K.random_normal((3,)))
+    np.testing.assert_allclose(found, [0.8688274, -0.26793116, 0.2541825], rtol=1e-5)  # TensorFlow 1.15's

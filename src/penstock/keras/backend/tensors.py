@@ -158,22 +158,27 @@ def random_normal_variable(
     return variable(random_normal(shape, mean, scale, dtype, seed), dtype, name)
 
 
+def _seed(seed: Any) -> Any:
+    """A seed from NumPy where there is none, as TensorFlow 1.15's Keras draws one."""
+    return np.random.randint(10_000_000) if seed is None else seed
+
+
 @export("keras.backend.random_normal")
 def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
     """Normally distributed numbers."""
-    return random_normal_op(shape, mean, stddev, dtype or floatx(), seed)
+    return random_normal_op(shape, mean, stddev, dtype or floatx(), _seed(seed))
 
 
 @export("keras.backend.random_uniform")
 def random_uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
     """Uniformly distributed numbers."""
-    return random_uniform_op(shape, minval, maxval, dtype or floatx(), seed)
+    return random_uniform_op(shape, minval, maxval, dtype or floatx(), _seed(seed))
 
 
 @export("keras.backend.truncated_normal")
 def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
     """Normally distributed numbers within two standard deviations."""
-    return truncated_normal_op(shape, mean, stddev, dtype or floatx(), seed)
+    return truncated_normal_op(shape, mean, stddev, dtype or floatx(), _seed(seed))
 
 
 @export("keras.backend.random_binomial")

@@ -37,6 +37,7 @@ def _told(module: ModuleType) -> None:
         give_arguments(importlib.import_module("penstock.keras"))
         add_names(module.__name__)
         importlib.import_module("penstock.programs.removed.keras_tensors").give_attributes()
+        importlib.import_module("penstock.programs.removed.keras_seeds").take_seeds()
 
 
 def _told_of_part(module: ModuleType) -> None:
