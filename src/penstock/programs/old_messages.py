@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -136,7 +136,7 @@ def _as_they_were(protos: ModuleType) -> None:
     _take_text(protos)
 
 
-PATCHES = {"penstock.tensor.example_protos": _as_they_were}
+PATCHES: dict[str, Callable[[ModuleType], None]] = {"penstock.tensor.example_protos": _as_they_were}
 
 
 def install() -> None:

@@ -58,7 +58,7 @@ def _take_truth_values(message: Any) -> None:
         try:
             make(self, *arguments, value=numbers, **fields)
         except TypeError:
-            make(self, *arguments, value=as_numbers(numbers), **fields)
+            make(self, *arguments, value=as_numbers(() if numbers is None else numbers), **fields)
 
     message.__init__ = init
 

@@ -271,9 +271,10 @@ class _Packer:
 
     def tensors(self, structure: Any) -> list[Tensor]:
         parts = [convert_to_tensor(part) for leaf in flatten(structure) for part in _parts(leaf)]
+        are_refs = itertools.chain(self._is_ref, itertools.repeat(False))
         return [
             t if is_ref or not t.dtype._is_ref_dtype else identity(t)
-            for t, is_ref in itertools.zip_longest(parts, self._is_ref, fillvalue=False)
+            for t, is_ref in zip(parts, are_refs, strict=False)
         ]
 
     def shapes(self, structure: Any, values: list[Tensor], invariants: Any) -> list[TensorShape]:
