@@ -185,6 +185,7 @@ _RENAMED = {
     "ops.init_ops._compute_fans": "penstock.client.initializers.fans",
     "ops.init_ops._assert_float_dtype": "penstock.inner.functions.assert_float_dtype",
     "ops.metrics_impl._streaming_confusion_matrix": "penstock.metrics.means.streaming_confusion_matrix",
+    "ops.nn_ops.Convolution": "penstock.inner.convolution.Convolution",
     "ops.nn_ops._get_noise_shape": "penstock.ops.nn.dropout.as_noise_shape",
     "ops.rnn_cell_impl.LayerRNNCell": "penstock.rnn_cell.RNNCell",
     "ops.rnn._best_effort_input_batch_size": "penstock.contrib.rnn.best_effort_input_batch_size",
