@@ -206,8 +206,8 @@ def constant_like(s: Site) -> Any:
 
 @lowers("SelectV2")
 def select_v2(s: Site) -> Any:
-    inputs, wrap = broadcast(s, 0, 1, 2)
-    return wrap(s.where(*inputs, s.node.dtypes[0]))
+    (condition, yes, no), wrap = broadcast(s, 0, 1, 2)
+    return wrap(s.where(condition, yes, no, s.node.dtypes[0]))
 
 
 @lowers("Select")
@@ -216,7 +216,7 @@ def select(s: Site) -> Any:
     condition = s.input(0)
     if s.rank(0) == 1 and s.rank(1) > 1:
         condition = s.op("Unsqueeze", [condition, s.ints(*range(1, s.rank(1)))])
-    return s.where(condition, *s.inputs(1, 2), s.node.dtypes[0])
+    return s.where(condition, s.input(1), s.input(2), s.node.dtypes[0])
 
 
 def as_int32(s: Site, name: str) -> str:

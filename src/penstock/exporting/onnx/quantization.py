@@ -23,8 +23,8 @@ def by_attributes(s: Site) -> Any:
 
 
 def _quantized(s: Site, low: np.ndarray, high: np.ndarray, divides: bool) -> str:
-    ends = [torch.tensor(np.asarray(end, np.float32)) for end in (low, high)]
-    steps = Steps(*ends, s["num_bits"], s["narrow_range"])
+    lowest, highest = (torch.tensor(np.asarray(end, np.float32)) for end in (low, high))
+    steps = Steps(lowest, highest, s["num_bits"], s["narrow_range"])
     first, last, scale = (s.constant(part.numpy()) for part in (steps.low, steps.high, steps.scale))
     inside = s.op("Max", [s.op("Min", [s.input(0), last]), first])
     above = s.op("Sub", [inside, first])
