@@ -54,7 +54,7 @@ class _StopOnPredicateHook(SessionRunHook):
 def read_eval_metrics(eval_dir: str) -> dict[int, dict[str, float]]:
     """The results of the evaluations whose summaries are in the folder, by their steps, in the order of these."""
     found: dict[int, dict[str, float]] = {}
-    for path in gfile.Glob(os.path.join(eval_dir, "*.tfevents.*")):
+    for path in gfile.Glob(os.path.join(eval_dir, "*.tfevents.*")) if gfile.IsDirectory(eval_dir) else []:
         for event in summary_iterator(path):
             values = {v.tag: v.simple_value for v in event.summary.value if v.HasField("simple_value")}
             if values:

@@ -168,7 +168,7 @@ class BestExporter(_ModelExporter):
     def _best_written(self, pattern: str, current: Mapping[str, Any]) -> dict[str, Any] | None:
         """The best of the earlier results in event files; the current one is there as well."""
         best = None
-        for path in gfile.Glob(pattern):
+        for path in gfile.Glob(pattern) if gfile.IsDirectory(os.path.dirname(pattern)) else []:
             for event in summary_iterator(path):
                 values = event.summary.value
                 found = {value.tag: value.simple_value for value in values if value.HasField("simple_value")}
