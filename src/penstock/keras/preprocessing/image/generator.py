@@ -169,8 +169,8 @@ class ImageDataGenerator:
         found["tx"] = _shift(self.height_shift_range, img_shape[self.row_axis - 1])
         found["ty"] = _shift(self.width_shift_range, img_shape[self.col_axis - 1])
         found["shear"] = np.random.uniform(-shear, shear) if shear else 0
-        least, most = self.zoom_range
-        found["zx"], found["zy"] = (1, 1) if least == most == 1 else np.random.uniform(least, most, 2)
+        still = tuple(self.zoom_range) == (1, 1)
+        found["zx"], found["zy"] = (1, 1) if still else np.random.uniform(self.zoom_range[0], self.zoom_range[1], 2)
         found["flip_horizontal"] = (np.random.random() < 0.5) * self.horizontal_flip
         found["flip_vertical"] = (np.random.random() < 0.5) * self.vertical_flip
         channel, bright = self.channel_shift_range, self.brightness_range
@@ -182,10 +182,9 @@ class ImageDataGenerator:
         """An image changed as `get_random_transform` says: what is not among the parameters stays."""
         rows, columns, channels = self.row_axis - 1, self.col_axis - 1, self.channel_axis - 1
         given = transform_parameters
-        moved = {name: given.get(name, 0) for name in ("theta", "tx", "ty", "shear")}
-        zoomed = {name: given.get(name, 1) for name in ("zx", "zy")}
+        moved = {name: given[name] for name in ("theta", "tx", "ty", "shear", "zx", "zy") if name in given}
         x = apply_affine_transform(
-            x, **moved, **zoomed, row_axis=rows, col_axis=columns, channel_axis=channels, fill_mode=self.fill_mode,
+            x, **moved, row_axis=rows, col_axis=columns, channel_axis=channels, fill_mode=self.fill_mode,
             cval=self.cval, order=self.interpolation_order,
         )  # fmt: skip
         if given.get("channel_shift_intensity") is not None:

@@ -117,9 +117,8 @@ class Tokenizer:
 
     def sequences_to_texts_generator(self, sequences: Any) -> Iterator[str]:
         for sequence in sequences:
-            kept = (not self.num_words or i < self.num_words for i in sequence)
-            known = (self.index_word.get(i) if keep else None for i, keep in zip(sequence, kept, strict=True))
-            words = [self.oov_token if word is None else word for word in known]
+            limit = self.num_words or float("inf")
+            words = [self.index_word.get(i, self.oov_token) if i < limit else self.oov_token for i in sequence]
             yield " ".join(word for word in words if word is not None)
 
     def texts_to_matrix(self, texts: Any, mode: str = "binary") -> np.ndarray:
