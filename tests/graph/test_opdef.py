@@ -164,3 +164,9 @@ def test_an_op_is_registered_once() -> None:
 def test_an_unknown_op_names_the_nearest() -> None:
     with pytest.raises(NotImplementedError, match=r"'MatMull'.*MatMul"):
         tf.get_default_graph().create_op("MatMull", [])
+
+
+def test_libraries_ask_an_op_whether_it_is_stateful() -> None:
+    with tf.Graph().as_default():
+        assert tf.random_shuffle([1, 2]).op.op_def.is_stateful
+        assert not tf.identity(1.0).op.op_def.is_stateful

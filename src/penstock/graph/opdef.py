@@ -145,6 +145,11 @@ class OpDef:
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
     kernels: list[KernelDef] = field(default_factory=list)
 
+    @property
+    def is_stateful(self) -> bool:
+        """The field of TensorFlow's OpDef message, by which libraries tell the nodes that keep something."""
+        return self.stateful
+
     def shape(self, fn: ShapeFn) -> ShapeFn:
         """Decorator: the shape rule, `fn(c, *input_shapes) -> TensorShape | list`. List inputs are passed as lists."""
         self.shape_fn = fn
