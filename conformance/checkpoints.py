@@ -180,7 +180,7 @@ def read_all(folder: Path) -> list[str]:
                 found.append(f"{where}: other names or shapes")
             for name, spec, part in slices_of(model, expected):
                 region = model.regions[name][0] if spec else None
-                got = reader.get_tensor(name) if region is None else reader.get_slice(name, *region)
+                got = reader.array(name) if region is None else reader.get_slice(name, *region)
                 difference = differs(got, part)
                 found += [f"{where}: {name} {spec}: {difference}"] if difference else []
             found += restore(model, own / version, expected, where)

@@ -83,7 +83,7 @@ def _use_checkpoint(folder: Path, loaded: Callable[[], None]) -> Any:
     with CheckpointReader(folder / "v") as reader:
         for name in reader.get_variable_to_shape_map():
             try:
-                found[name] = reader.get_tensor(name)
+                found[name] = reader.array(name)
             except tf.errors.OpError as error:
                 found[name] = error
     return found

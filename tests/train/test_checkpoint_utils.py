@@ -37,6 +37,18 @@ def test_a_directory_stands_for_its_latest_checkpoint(tmp_path: Path) -> None:
         tf.train.load_checkpoint(str(tmp_path / "empty"))
 
 
+def test_scalars_of_checkpoints_are_scalars_and_strings_bytes(tmp_path: Path, session: tf.Session) -> None:
+    values = {"step": np.int64(7), "rate": np.float32(0.5), "word": b"abc", "words": np.array([b"a", b"b"], object)}
+    for name, value in values.items():
+        tf.Variable(value, name=name)
+    session.run(tf.global_variables_initializer())
+    reader = tf.train.load_checkpoint(tf.train.Saver().save(session, str(tmp_path / "m")))
+    found = {name: reader.get_tensor(name) for name in values}
+    assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in values.items()}
+    assert (found["step"], found["rate"], found["word"], found["words"].tolist()) == (7, 0.5, b"abc", [b"a", b"b"])
+    assert tf.train.load_variable(str(tmp_path), "word") == b"abc"
+
+
 def test_variables_begin_with_values_of_a_checkpoint(tmp_path: Path, session: tf.Session) -> None:
     prefix = checkpoint(tmp_path)
     a, b = tf.get_variable("a", [2]), tf.get_variable("b", [2], use_resource=True)

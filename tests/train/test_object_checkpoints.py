@@ -25,7 +25,7 @@ def test_what_tensorflow_saved_is_restored_and_saved_under_the_same_keys(build: 
 def test_the_exchange_notices_another_value(tmp_path: Path) -> None:
     (build,) = [each for each in MODELS if each.__name__ == "variables"]
     with tf.train.load_checkpoint(RECORD / "variables-1") as reader:
-        values = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+        values = {name: reader.array(name) for name in reader.get_variable_to_shape_map()}
     del values["step" + VALUE]
     write_checkpoint(tmp_path / "variables-1", values, format="tensorflow")
     (found,) = check(tf, build, tmp_path / "variables")
@@ -208,7 +208,7 @@ def test_a_saver_restores_a_checkpoint_of_objects_by_the_names_that_variables_ha
 
 def rewritten(source: str, target: Path, **changed: Any) -> str:
     with tf.train.load_checkpoint(source) as reader:
-        values = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+        values = {name: reader.array(name) for name in reader.get_variable_to_shape_map()}
     write_checkpoint(target, {**values, **changed}, format="tensorflow")
     return str(target)
 

@@ -79,7 +79,12 @@ class CheckpointReader:
     def has_tensor(self, name: str) -> bool:
         return name in self._contents.tensors
 
-    def get_tensor(self, name: str) -> Array:
+    def get_tensor(self, name: str) -> Any:
+        """As `array`; scalars are NumPy's, and those of strings bytes, as TensorFlow returns them."""
+        found = self.array(name)
+        return found if found.ndim else found[()]
+
+    def array(self, name: str) -> Array:
         """A fresh, writable array. Raises NotFoundError if there is none, DataLossError if its bytes changed."""
         entry = self._entry(name)
         return self._region(name, entry, ((0,) * len(entry.shape), entry.shape))
@@ -101,7 +106,7 @@ class CheckpointReader:
         entries = {name: self._entry(name) for name in names}
         by_place = sorted(entries, key=lambda name: (entries[name].pieces[0].file, entries[name].pieces[0].offset))
         nbytes = sum(piece.nbytes for entry in entries.values() for piece in entry.pieces)
-        values = dict(zip(by_place, in_threads(self.get_tensor, by_place, nbytes), strict=True))
+        values = dict(zip(by_place, in_threads(self.array, by_place, nbytes), strict=True))
         return {name: values[name] for name in entries}
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ def inspect(
             print(table_of(reader))
         else:
             for name in tensor:
-                value = reader.get_tensor(name)
+                value = reader.array(name)
                 print(f"{name}: {reader.entries[name].dtype} {list(value.shape)}\n{value}")
 
 
@@ -56,7 +56,7 @@ def _described(reader: CheckpointReader, tensors: list[str] | None) -> list[dict
     """Values only of `tensors`, if there are some."""
     found = []
     for name in tensors or sorted(reader.entries):
-        values = {"value": [*map(str, reader.get_tensor(name).ravel())]} if tensors else {}
+        values = {"value": [*map(str, reader.array(name).ravel())]} if tensors else {}
         entry = reader.entries[name]
         nbytes = sum(piece.nbytes for piece in entry.pieces)
         found.append({"name": name, "dtype": entry.dtype, "shape": list(entry.shape), "bytes": nbytes, **values})

@@ -185,7 +185,7 @@ def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtype
     found: list[np.ndarray] = []
     for name, spec in zip(names, specs, strict=True):
         if not spec:
-            found.append(arrays.pop(name) if name in arrays else reader.get_tensor(name))
+            found.append(arrays.pop(name) if name in arrays else reader.array(name))
             continue
         full, start, shape = parse_slice(name, spec)
         saved = entries[name].shape if name in entries else full

@@ -95,5 +95,5 @@ def _restore(session: Session, checkpoint: str) -> None:
     for op in session.graph.get_operations():
         if op.type in _ASSIGNMENTS and reader.has_tensor(op.name):
             value = placeholder(op.get_attr("dtype"))
-            given[get_op(_ASSIGNMENTS[op.type])(op.outputs[0], value)] = value, reader.get_tensor(op.name)
+            given[get_op(_ASSIGNMENTS[op.type])(op.outputs[0], value)] = value, reader.array(op.name)
     session.run(list(given), dict(given.values()))

@@ -160,7 +160,7 @@ class _Loader:
         with load_checkpoint(self._prefix) as reader:
             if not reader.has_tensor(_OBJECTS):
                 return {}
-            objects = trackable_object_graph_pb2.TrackableObjectGraph.FromString(reader.get_tensor(_OBJECTS).item())
+            objects = trackable_object_graph_pb2.TrackableObjectGraph.FromString(reader.array(_OBJECTS).item())
         keys: dict[int, str] = {}
         pairs, seen = [(0, 0)], {0}
         while pairs:

@@ -54,7 +54,7 @@ def write_vectors(folder: str, config: Any, prefix: str) -> Any:
             if each.tensor_path:
                 continue
             name = each.tensor_name.removesuffix(":0")
-            vectors = reader.get_tensor(name)
+            vectors = reader.array(name)
             if vectors.ndim != 2:
                 message = f"{name} of {prefix} has shape {list(vectors.shape)}: the projector shows rows of matrices"
                 raise errors.InvalidArgumentError(None, None, message)

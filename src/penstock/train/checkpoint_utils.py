@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from penstock import errors
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.reader import CheckpointReader
@@ -54,8 +52,8 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     renamed={"checkpoint_dir": "ckpt_dir_or_file"},
     before="2.0",
 )
-def load_variable(ckpt_dir_or_file: Any, name: str) -> np.ndarray:
-    """The tensor `name` (or "name:0") of a checkpoint."""
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+    """The tensor `name` (or "name:0") of a checkpoint: an array, or a scalar of NumPy's or bytes."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
         return reader.get_tensor(name.removesuffix(":0"))
 

@@ -107,7 +107,7 @@ def graph_in(reader: CheckpointReader) -> Any:
     if (entry := reader.entries[GRAPH_KEY]).dtype != "string" or entry.shape != ():
         _damaged(reader.prefix, f"it is of {entry.dtype} with shape {list(entry.shape)}, not a string")
     try:
-        graph = TrackableObjectGraph.FromString(reader.get_tensor(GRAPH_KEY).item())
+        graph = TrackableObjectGraph.FromString(reader.array(GRAPH_KEY).item())
     except DecodeError as error:
         _damaged(reader.prefix, str(error))
     known = range(len(graph.nodes))

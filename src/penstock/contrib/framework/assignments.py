@@ -63,7 +63,7 @@ def assign_from_checkpoint(model_path: Any, var_list: Any, ignore_missing_vars: 
             if part is not None:
                 pairs.append((variable, reader.get_slice(name, part.var_offset, part.var_shape)))
                 continue
-            value = reader.get_tensor(name)
+            value = reader.array(name)
             if variable.shape.as_list() != list(value.shape):
                 raise ValueError(f"{name} has shape {list(value.shape)} in {model_path}, its variable {variable.shape}")
             pairs.append((variable, value))

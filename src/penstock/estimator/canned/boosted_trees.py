@@ -6,8 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from penstock.client.variable import enable_resource_variables
 from penstock.estimator.canned.class_heads import BinaryHead, MultiClassHead, binary_classification_head
 from penstock.estimator.canned.head import _checked_labels
@@ -72,7 +70,7 @@ class _BoostedTrees(Estimator):
 
         Raises ValueError before training, and AssertionError where gains are negative or nothing is split.
         """
-        serialized = np.asarray(load_checkpoint(self.model_dir).get_tensor(ENSEMBLE_IN_CHECKPOINTS), object).item()
+        serialized = load_checkpoint(self.model_dir).get_tensor(ENSEMBLE_IN_CHECKPOINTS)
         if not serialized:
             raise ValueError(
                 "Found empty serialized string for TreeEnsemble.You should only call this method after training."
