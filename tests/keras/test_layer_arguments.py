@@ -207,3 +207,20 @@ def test_recurrent_layers_of_programs_set_their_states_in_build() -> None:
 
     layer = Own(2)
     assert layer(tf.ones((1, 3, 2))).shape.as_list() == [1, 2] and layer.states == [None, None]
+
+
+def test_weights_of_a_layer_for_each_step_have_the_outer_layers_name() -> None:
+    """The names of TensorFlow 1.15, where Sequential names its layers itself."""
+    tf.keras.backend.clear_session()
+    layers = tf.keras.layers
+    found = []
+    for inner, shape in ((layers.Dense(2), (5, 4)), (layers.LSTM(2), (5, 3, 4)), (layers.Conv2D(1, 3), (2, 6, 6, 1))):
+        around = layers.TimeDistributed(inner)
+        around(layers.Input(shape))
+        found.append([weight.name for weight in around.weights])
+    weights = ["kernel:0", "recurrent_kernel:0", "bias:0"]
+    assert found == [
+        ["time_distributed/kernel:0", "time_distributed/bias:0"],
+        [f"time_distributed_1/{name}" for name in weights],
+        ["time_distributed_2/kernel:0", "time_distributed_2/bias:0"],
+    ]

@@ -65,6 +65,16 @@ def test_scikit_images_functions_have_their_names_and_arguments_of_then(tmp_path
     assert "show images with matplotlib" in found[3]
 
 
+def test_scikit_image_finds_numbers_between_those_of_masks(tmp_path: Path) -> None:
+    pytest.importorskip("skimage")
+    text = (
+        "import numpy as np\nfrom skimage import transform\nmask = np.array([[True, False], [True, False]])\n"
+        "print(transform.resize(mask, (2, 4), order=1, mode='edge').tolist()[0])\n"
+        "print(transform.resize(mask, (2, 4), order=0, mode='edge').tolist()[0], transform.rotate(mask, 90).dtype)\n"
+    )
+    assert output_of(tmp_path, text) == "[1.0, 0.75, 0.25, 0.0]\n[True, True, False, False] float64\n"
+
+
 def test_opencv_takes_numpys_floats_for_points_and_sizes(tmp_path: Path) -> None:
     pytest.importorskip("cv2")
     text = (

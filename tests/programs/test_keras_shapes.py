@@ -107,3 +107,39 @@ print(model.output_shape, model.predict(np.ones((1, 3))).tolist())
 def test_results_have_the_shapes_that_layers_compute(tmp_path: Path) -> None:
     # Keras 2.2.5 prints the same.
     assert output_of(tmp_path, COMPUTED) == "[(None, 3), (None, 3), (None, 3), (None, 3)]\n(None, 1) [[21.0]]\n"
+
+
+UNKNOWN = """
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Dense, Flatten, Input, Lambda, Layer, LSTM, Reshape, TimeDistributed
+from keras.models import Model
+
+def in_pairs(x):
+    return tf.reshape(x, tf.stack([tf.shape(x)[0], tf.shape(x)[1] // 4, -1]))
+
+class Grouped(Layer):
+    def call(self, x):
+        return tf.reshape(x, tf.stack([tf.shape(x)[0], tf.shape(x)[1], -1]))
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], input_shape[1], 4)
+
+x = Input((8,))
+y = Lambda(in_pairs, output_shape=(2, 4))(x)
+print(K.int_shape(y), y._keras_shape)
+t = TimeDistributed(Dense(6))(y)
+r = Reshape((K.int_shape(t)[1], 3, 2))(t)
+print(K.int_shape(t), K.int_shape(r))
+model = Model(x, Dense(5)(Flatten()(y)))
+print(model.output_shape, model.layers[-1].get_weights()[0].shape)
+z = Grouped()(Input((None, 4)))
+print(K.int_shape(z), K.int_shape(LSTM(3)(z)))
+"""
+
+
+def test_layers_go_by_the_shapes_that_layers_before_them_say(tmp_path: Path) -> None:
+    # Keras 2.2.5 prints the same.
+    assert output_of(tmp_path, UNKNOWN) == (
+        "(None, 2, 4) (None, 2, 4)\n(None, 2, 6) (None, 2, 3, 2)\n(None, 5) (8, 5)\n(None, None, 4) (None, 3)\n"
+    )

@@ -14,6 +14,7 @@ from penstock.ops.array import reshape, shape
 from penstock.ops.joining import concat
 from penstock.ops.reduce import reduce_any
 from penstock.ops.reversing import reverse
+from penstock.tensor.shapes import TensorShape
 
 
 @export("keras.layers.Wrapper")
@@ -38,6 +39,13 @@ class TimeDistributed(Wrapper):
     """A layer applied to each step of [n, time, ...] by itself: all steps are one batch."""
 
     supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the inner layer here, for its weights to have this one's name: `time_distributed/kernel`."""
+        sizes = TensorShape(input_shape)
+        if sizes.ndims is not None and isinstance(self.layer, Layer):
+            self.layer._build_once(TensorShape([sizes[0], *sizes[2:]]))
+        super().build(input_shape)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         sizes = inputs.shape.as_list()

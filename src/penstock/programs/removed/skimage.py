@@ -176,9 +176,25 @@ def _eight_bits(image: Any) -> Any:
     return eight_bits(image)
 
 
+def _of_masks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Images of bool were numbers, between which there are others, until scikit-image 0.19."""
+
+    @functools.wraps(function)
+    def called(image: Any, *args: Any, **options: Any) -> Any:
+        if str(getattr(image, "dtype", "")) == "bool" and options.get("order") != 0:
+            REPORT.use(f"skimage.transform.{function.__name__} of bool", sys._getframe(1))
+            image = image.astype(float)
+            if function.__name__ in ("rescale", "resize"):
+                options.setdefault("anti_aliasing", False)
+        return function(image, *args, **options)
+
+    return called
+
+
 _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "skimage.io": {"imsave": _saving},
     "skimage.measure": {"label": _label},
+    "skimage.transform": dict.fromkeys(("rescale", "resize", "rotate", "warp"), _of_masks),
 }
 
 
