@@ -123,6 +123,9 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "Lgamma": [("gradient", "at its poles: the one-sided limit, infinite (TensorFlow: NaN)")],
     "ListDiff": [(REFUSED, LENIENT + "matrices, if ranks are unknown until the run")],
     "LogSoftmax": [(REFUSED, LENIENT + "a scalar")],
+    "MatchingFiles": [
+        ("error: NotFoundError", "a directory that is not there is an error, as in TensorFlow 1.x (2.21: no files)")
+    ],
     "Max": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
     "MaxPool": [
         ("gradient", "without any window the gradient is zero (TensorFlow leaves memory uninitialised)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,13 @@ COLUMNS = [
     fc.numeric_column("z"),
     fc.indicator_column(KIND),
 ]
+
+
+@pytest.fixture(autouse=True)
+def variables_of_before() -> Iterator[None]:
+    """Making such an estimator chooses resource variables for the whole process, as in TensorFlow."""
+    yield
+    tf.disable_resource_variables()
 
 
 def data(labels: Any, batch_size: int = 40, num_epochs: int | None = None) -> Callable[[], Any]:

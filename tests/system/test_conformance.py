@@ -97,6 +97,15 @@ NOT_COMPARED = {
         ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset FinalizeDataset
         LatencyStatsDataset MaxIntraOpParallelismDataset ModelDataset NonSerializableDataset OptimizeDataset
         OptionsDataset PrivateThreadPoolDataset SlidingWindowDataset""",
+    "scripts of them gave TensorFlow 1.15's bytes; tests/ops/test_boosted_trees.py": """
+        BoostedTreesBucketize BoostedTreesCalculateBestGainsPerFeature BoostedTreesCenterBias BoostedTreesCreateEnsemble
+        BoostedTreesCreateQuantileStreamResource BoostedTreesDeserializeEnsemble BoostedTreesEnsembleResourceHandleOp
+        BoostedTreesExampleDebugOutputs BoostedTreesFlushQuantileSummaries BoostedTreesGetEnsembleStates
+        BoostedTreesMakeQuantileSummaries BoostedTreesMakeStatsSummary BoostedTreesPredict
+        BoostedTreesQuantileStreamResourceAddSummaries BoostedTreesQuantileStreamResourceDeserialize
+        BoostedTreesQuantileStreamResourceFlush BoostedTreesQuantileStreamResourceGetBucketBoundaries
+        BoostedTreesQuantileStreamResourceHandleOp BoostedTreesSerializeEnsemble BoostedTreesTrainingPredict
+        BoostedTreesUpdateEnsemble IsBoostedTreesEnsembleInitialized IsBoostedTreesQuantileStreamResourceInitialized""",
     "they call graphs of functions; tests/graph/test_functions.py runs TensorFlow's": """
         PartitionedCall StatefulPartitionedCall""",
     "they hold lists and options; tests/graph/test_tensorflow2_functions.py runs TensorFlow's programs of them": """

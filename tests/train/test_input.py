@@ -191,8 +191,8 @@ def test_file_names_are_matched_when_local_variables_are_initialised(tmp_path: P
         assert until_the_end(sess, name) == [f"{tmp_path}/{file}".encode() for file in ("a1", "a2", "b1")]
 
 
-def test_an_empty_list_of_files_is_an_error_in_the_runner() -> None:
-    name = tf.train.string_input_producer(tf.train.match_filenames_once("/nowhere/*")).dequeue()
+def test_an_empty_list_of_files_is_an_error_in_the_runner(tmp_path: Path) -> None:
+    name = tf.train.string_input_producer(tf.train.match_filenames_once(f"{tmp_path}/*")).dequeue()
     with (
         pytest.raises(tf.errors.InvalidArgumentError, match="string_input_producer requires a non-null input tensor"),
         running() as sess,

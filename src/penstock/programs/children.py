@@ -8,7 +8,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.programs.places import is_of_program
@@ -16,6 +17,7 @@ from penstock.programs.report import REPORT
 
 OPTIONS: list[str] = []
 """Of `penstock run`, that the program was run with."""
+_programs = 0  # that are being run in this process
 _PYTHON = re.compile(r"(.*[/\\])?python(\d(\.\d+)?)?(\.exe)?")
 _OPTIONS = ("-u", "-B", "-O")
 _STARTERS = {"env", "mpiexec", "mpirun", "nice", "nohup", "time", "xvfb-run"}
@@ -25,6 +27,17 @@ _IN_SHELL = re.compile(
     r"(?P<python>[^\s;&|()]*python(?:\d(?:\.\d+)?)?)(?P<options>(?:\s+-[uBO])*)\s+(?P<file>[^\s;&|<>-]\S*\.py)(?=$|[\s;&|)])"
 )
 """A program of Python that a command of a shell starts."""
+
+
+@contextmanager
+def run_alike() -> Iterator[None]:
+    """Inside, what is started is the program's."""
+    global _programs
+    _programs += 1
+    try:
+        yield
+    finally:
+        _programs -= 1
 
 
 def words_of(words: Sequence[Any], folder: Any = None) -> list[Any] | None:
@@ -69,6 +82,8 @@ def _is_program(word: Any, folder: Any) -> bool:
 def _changed(command: Any, shell: Any, folder: Any) -> Any:
     """What `subprocess` is to run."""
     found: Any = None
+    if not _programs:
+        return command
     if isinstance(command, str) and shell:
         found = in_shell(command, folder)
     elif isinstance(command, list | tuple) and not shell:

@@ -35,7 +35,8 @@ def run_program(words: Sequence[str], strict_devices: bool = False, package: str
     removed.keras.install(beside)
     before = sys.modules["__main__"]
     try:
-        with nullcontext() if strict_devices else devices.falling_back(), removed.numpy.printing_as_then():
+        fallback = nullcontext() if strict_devices else devices.falling_back()
+        with fallback, removed.numpy.printing_as_then(), children.run_alike():
             if path.endswith(".ipynb"):
                 _run_notebook(path)
             else:

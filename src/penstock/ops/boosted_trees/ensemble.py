@@ -79,7 +79,7 @@ class Ensemble:
             self.stamp, self.message = -1, None
             self._flat.clear()
 
-    def read(self) -> Any:
+    def read_message(self) -> Any:
         """The message; raises FailedPreconditionError if there is none yet."""
         if self.message is None:
             raise errors.FailedPreconditionError(

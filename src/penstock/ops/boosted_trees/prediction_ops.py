@@ -52,7 +52,7 @@ def _predict(ctx: KernelContext) -> Kernel:
         batch = _batch(features)
         logits = np.zeros(batch.shape[1], F32)
         with ensemble.lock:
-            weights = np.array(ensemble.read().tree_weights, F32)
+            weights = np.array(ensemble.read_message().tree_weights, F32)
             for number, weight in enumerate(weights):
                 tree = ensemble.flat(number)
                 logits += weight * tree.value[_down(tree, batch, np.zeros(len(logits), np.int64))]
@@ -68,7 +68,7 @@ def _training_predict(ctx: KernelContext) -> Kernel:
         batch, trees, nodes = _batch(features), tree_ids.numpy(), node_ids.numpy()
         logits = np.zeros(len(trees), F32)
         with ensemble.lock:
-            weights = np.array(ensemble.read().tree_weights, F32)
+            weights = np.array(ensemble.read_message().tree_weights, F32)
             if not len(weights):
                 return torch.from_numpy(logits[:, None]), tree_ids.clone(), torch.zeros_like(node_ids)
             at = np.zeros(len(trees), np.int64)
@@ -89,7 +89,7 @@ def _resume(ensemble: Ensemble, number: int, nodes: np.ndarray, seen: np.ndarray
     Pruning may have taken away the node that an example was in.
     """
     at, before = np.where(seen, nodes, 0).astype(np.int64), np.zeros(len(nodes), F32)
-    updates = ensemble.read().tree_metadata[number].post_pruned_nodes_meta
+    updates = ensemble.read_message().tree_metadata[number].post_pruned_nodes_meta
     if updates and seen.any():
         change = np.array([update.logit_change[0] for update in updates], F32)
         before = np.where(seen, change[at], before)
@@ -108,7 +108,7 @@ def _explain(ctx: KernelContext) -> Kernel:
         batch = _batch(features)
         found = np.empty(batch.shape[1], object)
         with ensemble.lock:
-            weights = np.array(ensemble.read().tree_weights, F32)
+            weights = np.array(ensemble.read_message().tree_weights, F32)
             trees = [ensemble.flat(number) for number in range(len(weights))]
             if not trees:
                 raise invalid("An ensemble without trees explains nothing.")

@@ -59,8 +59,8 @@ def _summarise(ctx: KernelContext) -> Kernel:
 
 def _add(ctx: KernelContext) -> Kernel:
     def add(streams: Streams, summaries: list[Any]) -> None:
-        if len(summaries) != len(streams.read()):
-            raise invalid(f"Expected {len(streams.read())} summaries, got {len(summaries)}")
+        if len(summaries) != len(streams.read_boundaries()):
+            raise invalid(f"Expected {len(streams.read_boundaries())} summaries, got {len(summaries)}")
         streams.add([summary.numpy().copy() for summary in summaries])
 
     return add
@@ -86,7 +86,7 @@ def _flush_summaries(ctx: KernelContext) -> Kernel:
 def _restore(ctx: KernelContext) -> Kernel:
     def restore(streams: Streams, boundaries: list[Any]) -> None:
         with streams.lock:
-            streams.read()[:] = [each.numpy().copy() for each in boundaries]
+            streams.read_boundaries()[:] = [each.numpy().copy() for each in boundaries]
 
     return restore
 
@@ -94,7 +94,7 @@ def _restore(ctx: KernelContext) -> Kernel:
 def _boundaries(ctx: KernelContext) -> Kernel:
     def boundaries(streams: Streams) -> tuple[torch.Tensor, ...]:
         with streams.lock:
-            return _tensors(streams.read())
+            return _tensors(streams.read_boundaries())
 
     return boundaries
 

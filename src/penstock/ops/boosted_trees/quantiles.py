@@ -199,13 +199,13 @@ class Streams:
                 self._begin()
 
     def _begin(self) -> None:
-        self._streams = [Stream(self._error, self._most) for _ in self.read()]
+        self._streams = [Stream(self._error, self._most) for _ in self.read_boundaries()]
 
     def clear(self) -> None:
         with self.lock:
             self.boundaries, self._streams = None, []
 
-    def read(self) -> list[np.ndarray]:
+    def read_boundaries(self) -> list[np.ndarray]:
         """The boundaries of each stream; raises FailedPreconditionError if there are no streams yet."""
         if self.boundaries is None:
             raise errors.FailedPreconditionError(
@@ -215,14 +215,14 @@ class Streams:
 
     def add(self, summaries: list[Any]) -> None:
         with self.lock:
-            self.read()
+            self.read_boundaries()
             for stream, rows in zip(self._streams, summaries, strict=True):
                 stream.add(Summary.of_rows(rows))
 
     def flush(self) -> list[Summary]:
         """The summaries of what was added; then there is nothing."""
         with self.lock:
-            self.read()
+            self.read_boundaries()
             found = [stream.summary() for stream in self._streams]
             self._begin()
             return found

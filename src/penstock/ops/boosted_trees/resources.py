@@ -85,7 +85,7 @@ def _create(ctx: KernelContext) -> Kernel:
 
 def _deserialize(ctx: KernelContext) -> Kernel:
     def deserialize(ensemble: Ensemble, stamp: Any, serialized: np.ndarray) -> None:
-        ensemble.read()
+        ensemble.read_message()
         ensemble.reset(int(stamp), serialized.item())
 
     return deserialize
@@ -94,7 +94,7 @@ def _deserialize(ctx: KernelContext) -> Kernel:
 def _serialize(ctx: KernelContext) -> Kernel:
     def serialize(ensemble: Ensemble) -> tuple[Any, ...]:
         with ensemble.lock:
-            return torch.tensor(ensemble.stamp), _text(ensemble.read().SerializeToString())
+            return torch.tensor(ensemble.stamp), _text(ensemble.read_message().SerializeToString())
 
     return serialize
 
@@ -108,7 +108,7 @@ def _text(value: bytes) -> np.ndarray:
 def _states(ctx: KernelContext) -> Kernel:
     def states(ensemble: Ensemble) -> tuple[Any, ...]:
         with ensemble.lock:
-            message = ensemble.read()
+            message = ensemble.read_message()
             trees, growing = len(message.trees), message.growing_metadata
             finished = trees if not trees or message.tree_metadata[-1].is_finalized else trees - 1
             layer = [growing.last_layer_node_start, max(1, growing.last_layer_node_end)]

@@ -41,7 +41,7 @@ def _update(ctx: KernelContext) -> Kernel:
         ]
         splits = _best_of_each_node(feature_ids.tolist(), candidates, F32(learning_rate))
         with ensemble.lock:
-            ensemble.read()
+            ensemble.read_message()
             ensemble.stamp += 1
             tree = ensemble.attempt()
             if splits:
@@ -77,7 +77,7 @@ def _center(ctx: KernelContext) -> Kernel:
             raise invalid(f"Expected logits_dim == 1, got {gradients.shape[1]}")
         logits, _ = weights_and_gains(gradients.reshape(-1)[0], hessians.reshape(-1)[0], F32(l1), F32(l2))
         with ensemble.lock:
-            message = ensemble.read()
+            message = ensemble.read_message()
             ensemble.stamp += 1
             if not message.trees:
                 ensemble.add_tree(float(logits))

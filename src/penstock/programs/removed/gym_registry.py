@@ -69,7 +69,9 @@ def _then(spec: Any, name: str | None = None) -> Any:
     found = copy.copy(spec)
     if name is not None:
         found.id = name
-    if isinstance(spec.entry_point, str):
+    if callable(spec.entry_point):  # for environments that the library only tells of: their libraries are others
+        found.entry_point = f"{spec.entry_point.__module__}:{spec.entry_point.__name__}"
+    elif isinstance(spec.entry_point, str):
         found.entry_point = re.sub(_KINDS, r"\1:", spec.entry_point).replace("gymnasium.", "gym.", 1)
     found._entry_point = found.entry_point  # its name until Gym 0.13
     return found
