@@ -33,6 +33,7 @@ import yaml
 from google.protobuf import message, text_format
 
 import penstock as tf
+from penstock.codegen.c.object_cache import cache_folder
 from tests.fuzz.kind import OPTIONS, WrongError, on_purpose
 from tests.fuzz.kinds import KINDS
 
@@ -64,11 +65,12 @@ _WRITES = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "os.chmod", "o
 
 class Watch:
     """What files must not do, as Python's audit hooks see it, while `folder` is a case's. The thread that compiles what
-    ran often may start its compiler and keep what that made."""
+    ran often may start its compiler and keep what that made, and who runs that first marks it as being run."""
 
     def __init__(self) -> None:
         self.folder: str | None = None
         self.seen: list[str] = []
+        self.compiled = os.path.realpath(cache_folder())
         sys.addaudithook(self)
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
@@ -79,9 +81,11 @@ class Watch:
         elif event == "open" and isinstance(args[0], (str, bytes)):
             path = os.path.realpath(os.fsdecode(args[0]))
             writes = isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if path.endswith("/secret") or (writes and not path.startswith((self.folder, "/dev/", "/proc/self"))):
+            if path.endswith("/secret") or (
+                writes and not path.startswith((self.folder, self.compiled, "/dev/", "/proc/self"))
+            ):
                 self.seen.append(f"open {path} {args[1]}")
-        elif event in _WRITES and not os.path.realpath(os.fsdecode(args[0])).startswith(self.folder):
+        elif event in _WRITES and not os.path.realpath(os.fsdecode(args[0])).startswith((self.folder, self.compiled)):
             self.seen.append(f"{event} {args!r:.200}")
 
 
