@@ -16,6 +16,7 @@ from typing import Any
 _NAME = re.compile(r"(.+)-v(\d+)")
 _KINDS = r"(gym\w*\.envs\.(?:classic_control|mujoco|box2d|toy_text))\.\w+:"
 """Entry points of the library's own environments, which named packages without the module in them."""
+_ATARI = "gym.envs.atari:AtariEnv"
 _GAMES = [f"{memory}{often}" for memory in ("", "-ram") for often in ("", "Deterministic", "NoFrameskip")]
 
 
@@ -30,7 +31,7 @@ class Registry(dict):
         for name in self._older():
             self.add(self[_newer(name, self)], name)
         for name in _atari():
-            self.setdefault(name, _then(gym.envs.registration.EnvSpec(name, entry_point="gym.envs.atari:AtariEnv")))
+            self.setdefault(name, _then(gym.envs.registration.EnvSpec(name, entry_point=_ATARI), None, _ATARI))
 
     def _older(self) -> list[str]:
         """Names of versions before the first that is there: the next one stands in for them."""
@@ -41,7 +42,16 @@ class Registry(dict):
         return [f"{name}-v{version}" for name, lowest in first.items() for version in range(lowest)]
 
     def add(self, spec: Any, name: str | None = None) -> None:
-        self[name or spec.id] = _then(spec, name)
+        self[name or spec.id] = _then(spec, name, self._entry_point(spec))
+
+    def _entry_point(self, spec: Any) -> Any:
+        """As text. Of environments whose library is gone, a function tells of it: it is that of a later version."""
+        found = spec.entry_point
+        if not callable(found):
+            return found
+        stem = spec.id.rpartition("-v")[0] + "-v"
+        later = (each.entry_point for each in self._gym.envs.registry.values() if each.id.startswith(stem))
+        return next((each for each in later if isinstance(each, str)), f"{found.__module__}:{found.__name__}")
 
     @property
     def env_specs(self) -> Any:
@@ -65,14 +75,12 @@ def _newer(name: str, there: Any) -> str:
     return next(later for each in range(int(version) + 1, 100) if (later := f"{stem}-v{each}") in there)
 
 
-def _then(spec: Any, name: str | None = None) -> Any:
+def _then(spec: Any, name: str | None, entry_point: Any) -> Any:
     found = copy.copy(spec)
     if name is not None:
         found.id = name
-    if callable(spec.entry_point):  # for environments that the library only tells of: their libraries are others
-        found.entry_point = f"{spec.entry_point.__module__}:{spec.entry_point.__name__}"
-    elif isinstance(spec.entry_point, str):
-        found.entry_point = re.sub(_KINDS, r"\1:", spec.entry_point).replace("gymnasium.", "gym.", 1)
+    if isinstance(entry_point, str):
+        found.entry_point = re.sub(_KINDS, r"\1:", entry_point).replace("gymnasium.", "gym.", 1)
     found._entry_point = found.entry_point  # its name until Gym 0.13
     return found
 
