@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import penstock as tf
+from penstock.estimator.results import read_results, write_results
 from tests.estimator.models import classifier, input_fn
 
 stopping = tf.estimator.experimental
@@ -81,3 +82,10 @@ def test_features_are_forwarded_to_predictions(estimator: Any) -> None:
     assert row.keys() == {"classes", "probabilities", "x"}
     with pytest.raises(ValueError, match="keys should be exist in features"):
         next(tf.contrib.estimator.forward_features(estimator, "y").predict(input_fn(num_epochs=1)))
+
+
+def test_results_are_read_from_every_folder_that_matches_and_none_is_needed(tmp_path: Path) -> None:
+    for number, folder in enumerate(("eval_a", "eval_b")):
+        write_results(str(tmp_path / folder), {"loss": float(number)}, 10 + number, None)
+    assert sorted(read_results(f"{tmp_path}/eval*/*.tfevents.*")) == [(10, {"loss": 0.0}), (11, {"loss": 1.0})]
+    assert list(read_results(f"{tmp_path}/none/*.tfevents.*")) == []

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from operator import gt, lt
 from typing import Any
 
-from penstock import gfile, logging
+from penstock import logging
 from penstock.estimator.estimator import Estimator
+from penstock.estimator.results import read_results
 from penstock.export import export
-from penstock.summary.writer import summary_iterator
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from penstock.training_loop.global_steps import needed_global_step
 from penstock.training_loop.timers import SecondOrStepTimer
@@ -53,13 +53,7 @@ class _StopOnPredicateHook(SessionRunHook):
 @export("contrib.estimator.read_eval_metrics", "estimator.experimental.read_eval_metrics")
 def read_eval_metrics(eval_dir: str) -> dict[int, dict[str, float]]:
     """The results of the evaluations whose summaries are in the folder, by their steps, in the order of these."""
-    found: dict[int, dict[str, float]] = {}
-    for path in gfile.Glob(os.path.join(eval_dir, "*.tfevents.*")) if gfile.IsDirectory(eval_dir) else []:
-        for event in summary_iterator(path):
-            values = {v.tag: v.simple_value for v in event.summary.value if v.HasField("simple_value")}
-            if values:
-                found[event.step] = values
-    return dict(sorted(found.items()))
+    return dict(sorted(read_results(os.path.join(eval_dir, "*.tfevents.*"))))
 
 
 def _hook(

@@ -9,9 +9,9 @@ from typing import Any
 
 from penstock import gfile, logging
 from penstock.estimator.export.directories import exports_in
+from penstock.estimator.results import read_results
 from penstock.estimator.spec import LOSS_METRIC_KEY
 from penstock.export import export
-from penstock.summary.writer import summary_iterator
 
 
 @export("estimator.Exporter")
@@ -168,14 +168,9 @@ class BestExporter(_ModelExporter):
     def _best_written(self, pattern: str, current: Mapping[str, Any]) -> dict[str, Any] | None:
         """The best of the earlier results in event files; the current one is there as well."""
         best = None
-        for path in gfile.Glob(pattern) if gfile.IsDirectory(os.path.dirname(pattern)) else []:
-            for event in summary_iterator(path):
-                values = event.summary.value
-                found = {value.tag: value.simple_value for value in values if value.HasField("simple_value")}
-                if (
-                    found
-                    and event.step != current.get("global_step")
-                    and (best is None or self._compare_fn(best_eval_result=best, current_eval_result=found))
-                ):
-                    best = found
+        for step, found in read_results(pattern):
+            if step != current.get("global_step") and (
+                best is None or self._compare_fn(best_eval_result=best, current_eval_result=found)
+            ):
+                best = found
         return best

@@ -1,18 +1,18 @@
-"""Results of an evaluation, as a line in the log and as summaries."""
+"""Results of an evaluation, as a line in the log and as summaries, which are read again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto import summary_pb2
 
-from penstock import logging
+from penstock import errors, gfile, logging
 from penstock.graph.codec import make_tensor_proto
 from penstock.graph.scopes import GraphKeys
-from penstock.summary.writer import FileWriterCache
+from penstock.summary.writer import FileWriterCache, summary_iterator
 
 
 def write_results(directory: str, results: Mapping[str, Any], step: int, checkpoint_path: str | None) -> None:
@@ -31,6 +31,19 @@ def write_results(directory: str, results: Mapping[str, Any], step: int, checkpo
         path.value.add(tag="checkpoint_path", tensor=make_tensor_proto(checkpoint_path))
         writer.add_summary(path, step)
     writer.flush()
+
+
+def read_results(pattern: str) -> Iterator[tuple[int, dict[str, float]]]:
+    """The steps and results of the evaluations in these event files; none if their folder is not there yet."""
+    try:
+        paths = gfile.Glob(pattern)
+    except errors.NotFoundError:
+        return
+    for path in paths:
+        for event in summary_iterator(path):
+            found = {value.tag: value.simple_value for value in event.summary.value if value.HasField("simple_value")}
+            if found:
+                yield event.step, found
 
 
 def _add(summary: Any, name: str, value: Any) -> None:
