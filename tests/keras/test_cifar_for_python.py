@@ -60,3 +60,26 @@ def test_a_pickle_of_anything_else_is_refused(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps({b"data": print, b"labels": []}))
     with pytest.raises(ValueError, match=r"builtins\.print is no part of a batch"):
         load_batch(path)
+
+
+class _Forged:
+    """An array that says that its eight bytes are a reference to an object."""
+
+    def __reduce__(self) -> Any:
+        make, *given = np.zeros(1).__reduce__()[:2]
+        return make, given[0], (1, (1,), np.dtype(object), False, b"\x00" * 8)
+
+
+def test_an_array_whose_memory_would_be_references_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data_batch_1"
+    path.write_bytes(pickle.dumps({b"data": _Forged(), b"labels": []}))
+    with pytest.raises(ValueError, match="an array of no data is no part of a batch"):
+        load_batch(path)
+
+
+def test_a_batch_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "data_batch_1"
+    for length in (0, 3, 20):
+        path.write_bytes(pickle.dumps(_batch(2, 0, b"labels"))[:length])
+        with pytest.raises(ValueError, match="data_batch_1 is no batch of CIFAR"):
+            load_batch(path)

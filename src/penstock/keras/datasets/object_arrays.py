@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-NAMES = frozenset(
+_NAMES = frozenset(
     {
         ("numpy.core.multiarray", "_reconstruct"),
         ("numpy._core.multiarray", "_reconstruct"),
@@ -152,6 +152,6 @@ def _run(data: bytes, what: str) -> Any:
 
 def _named(module: bytes, name: bytes, what: str) -> Any:
     known = (module.decode(), name.decode())
-    if known not in NAMES:
+    if known not in _NAMES:
         raise ValueError(f"{what} is not an array of lists of numbers: it refers to {'.'.join(known)}")
     return _OPAQUE

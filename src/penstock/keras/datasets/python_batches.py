@@ -11,22 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from penstock.keras.datasets.object_arrays import NAMES
-
-
-class _OnlyArrays(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in NAMES:
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of a batch of CIFAR")
-        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+from penstock.records import data_pickles
 
 
 def load_batch(fpath: Any, label_key: str = "labels") -> tuple[np.ndarray, list[int]]:
     """Images [n, 3, 32, 32] uint8 and the list of their labels. Raises ValueError for other files."""
     try:
         with Path(fpath).open("rb") as file:
-            found = _OnlyArrays(file, encoding="bytes").load()
+            found = data_pickles.read(file, "bytes")
         texts = {key.decode() if isinstance(key, bytes) else key: value for key, value in found.items()}
         return np.reshape(texts["data"], (-1, 3, 32, 32)), list(texts[label_key])
-    except (pickle.UnpicklingError, AttributeError, KeyError, TypeError) as error:
+    except data_pickles.NotDataError as error:
+        raise ValueError(f"{fpath} is no batch of CIFAR for Python: {error} is no part of a batch") from None
+    except (pickle.UnpicklingError, AttributeError, EOFError, KeyError, TypeError) as error:
         raise ValueError(f"{fpath} is no batch of CIFAR for Python: {error}") from None

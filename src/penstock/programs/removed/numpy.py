@@ -330,13 +330,13 @@ def _load_objects(numpy: Any) -> None:
 
 
 def _objects(file: Any, encoding: str, error: ValueError) -> Any:
-    from penstock.programs.removed import object_arrays
+    from penstock.records import data_pickles
 
     if "allow_pickle=" not in str(error):
         raise error
     REPORT.use("np.load of Python's objects", None)
     try:
-        return object_arrays.read(file, encoding)
+        return data_pickles.read(file, encoding)
     except pickle.UnpicklingError as found:
         raise ValueError(MSG_PICKLED.format(error=error, found=found)) from None
 

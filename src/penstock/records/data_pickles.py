@@ -1,6 +1,6 @@
-"""np.load of arrays of Python's objects, as until NumPy 1.16.3: of data only.
+"""Pickles of data only: arrays of Python's objects, as np.load read them until NumPy 1.16.3, and dicts of arrays.
 
-Such arrays are pickles, and a pickle calls what it names. Weights and labels (`np.load("vgg16.npy").item()`) name only
+A pickle calls what it names. Weights and labels (`np.load("vgg16.npy").item()`), and batches of CIFAR, name only
 arrays, their dtypes and numbers: here, stand-ins that check what they are given, since an array whose state is forged
 can be made to read any memory.
 """
@@ -20,13 +20,17 @@ PLAIN = "biufcSU"
 """The kinds of dtypes that are memory without references."""
 
 
+class NotDataError(pickle.UnpicklingError):
+    """A pickle that names more than data, which the message says."""
+
+
 class _Dtype:
     """What the pickle of a dtype makes: of plain numbers, texts, or objects."""
 
     def __init__(self, code: Any, align: Any = False, copy: Any = False) -> None:
         self.dtype = np.dtype(_text(code))
         if self.dtype.kind not in PLAIN + "O" or self.dtype.fields or self.dtype.subdtype:
-            raise pickle.UnpicklingError(f"arrays of {self.dtype}")
+            raise NotDataError(f"arrays of {self.dtype}")
 
     def __setstate__(self, state: Any) -> None:
         order = _text(state[1])
@@ -42,7 +46,7 @@ class _Array(np.ndarray):
     def __setstate__(self, state: Any) -> None:
         *_, shape, dtype, fortran, data = state
         if not isinstance(dtype, _Dtype) or not isinstance(data, list if dtype.dtype.kind == "O" else bytes | str):
-            raise pickle.UnpicklingError("an array of no data")
+            raise NotDataError("an array of no data")
         data = data.encode("latin1") if isinstance(data, str) else data
         super().__setstate__((1, shape, dtype.dtype, fortran, data))
 
@@ -57,13 +61,13 @@ def _array(*_: Any) -> _Array:
 
 def _scalar(dtype: _Dtype, data: bytes | str) -> Any:
     if not isinstance(dtype, _Dtype) or dtype.dtype.kind == "O":
-        raise pickle.UnpicklingError("a number of no dtype")
+        raise NotDataError("a number of no dtype")
     return np.frombuffer(data.encode("latin1") if isinstance(data, str) else data, dtype.dtype)[0]
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
     if _text(encoding) != "latin1":
-        raise pickle.UnpicklingError(f"text in {encoding}")
+        raise NotDataError(f"text in {encoding}")
     return codecs.encode(text, "latin1")
 
 
@@ -84,7 +88,7 @@ class _Unpickler(pickle.Unpickler):
         try:
             return _STAND_INS[module, name]
         except KeyError:
-            raise pickle.UnpicklingError(f"{module}.{name}") from None
+            raise NotDataError(f"{module}.{name}") from None
 
 
 def _finished(value: Any, seen: dict[int, Any]) -> Any:
@@ -106,7 +110,7 @@ def _finished(value: Any, seen: dict[int, Any]) -> Any:
 
 
 def read(file: IO[bytes], encoding: str = "ASCII") -> Any:
-    """What `np.save` or `pickle.dump` wrote to `file`. Raises pickle.UnpicklingError if it names more than data."""
+    """What `np.save` or `pickle.dump` wrote to `file`. Raises NotDataError if it names more than data."""
     start = file.tell()
     header = _header(file)
     if header is None:
