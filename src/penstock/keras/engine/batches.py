@@ -283,7 +283,8 @@ def sample_weights_of(sample_weight: Any, class_weight: Any, targets: list[Any],
         by_class = by_classes[i]
         weights = np.ones(len(target), np.float32) if weight is None else np.asarray(weight, np.float32)
         if by_class:
-            weights = weights * _of_classes(target, by_class)
+            numbered = target if target.shape[-1] > 1 else target.astype(int)
+            weights = weights * weights_of_classes(numbered, by_class).astype(np.float32)
         if weights.shape[0] != len(target):
             raise ValueError(f"Found a sample_weight of shape {weights.shape} for {len(target)} samples of {name}.")
         found.append(weights)
@@ -315,14 +316,19 @@ def _for_output(given: Any, i: int, name: str, count: int) -> Any:
     return given
 
 
-def _of_classes(target: np.ndarray, class_weight: Any) -> np.ndarray:
+def weights_of_classes(target: np.ndarray, class_weight: Any) -> np.ndarray:
+    """The weight of each row's class: its number, or the largest of its columns. Raises ValueError for classes without
+    a weight, and for targets that are no rows."""
     if target.ndim > 2:
         raise ValueError("`class_weight` not supported for 3+ dimensional targets.")
-    classes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0].astype(int)
+    classes = target.argmax(axis=1) if target.ndim == 2 and target.shape[1] > 1 else target.ravel()
     missing = set(classes.tolist()) - set(class_weight)
     if missing:
-        raise ValueError(f"`class_weight` must contain all classes in the data. The classes {missing} are missing.")
-    return np.asarray([class_weight[c] for c in classes.tolist()], np.float32)
+        raise ValueError(
+            f"`class_weight` must contain all classes in the data. The classes {missing} exist in the data but not in "
+            "`class_weight`."
+        )
+    return np.asarray([class_weight[c] for c in classes.tolist()])
 
 
 def check_sizes(batch: Batch) -> Batch:

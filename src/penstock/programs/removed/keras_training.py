@@ -15,6 +15,7 @@ import numpy as np
 
 from penstock.contrib.framework.checks import is_tensor
 from penstock.keras import backend as K, losses
+from penstock.keras.engine.batches import weights_of_classes
 from penstock.keras.utils.inner import to_list
 
 
@@ -130,21 +131,8 @@ def standardize_weights(
             raise ValueError(f"Found a sample_weight array with shape {sample_weight.shape} for {y.shape}")
         return sample_weight
     if isinstance(class_weight, dict):
-        return _of_classes(y, class_weight)
+        return weights_of_classes(y, class_weight)
     return np.ones(y.shape[: 2 if steps else 1], K.floatx())
-
-
-def _of_classes(y: Any, class_weight: dict[Any, float]) -> np.ndarray:
-    if y.ndim > 2:
-        raise ValueError("`class_weight` not supported for 3+ dimensional targets.")
-    classes = y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.ravel()
-    missing = set(classes.tolist()) - class_weight.keys()
-    if missing:
-        raise ValueError(
-            "`class_weight` must contain all classes in the data. The classes "
-            f"{missing} exist in the data but not in `class_weight`."
-        )
-    return np.asarray([class_weight[each] for each in classes.tolist()])
 
 
 def check_array_length_consistency(inputs: Any, targets: Any, weights: Any = None) -> None:
