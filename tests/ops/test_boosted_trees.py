@@ -11,6 +11,7 @@ import pytest
 import penstock as tf
 from penstock.graph.opdef import get_op
 from penstock.ops.boosted_trees.ensemble import POST_PRUNING, PRE_PRUNING
+from penstock.ops.boosted_trees.messages import TreeEnsemble
 from penstock.ops.boosted_trees.quantiles import Stream, block_size
 
 FEATURES = [np.int32([0, 1, 2, 2, 0, 1]), np.int32([1, 1, 0, 0, 1, 0])]
@@ -211,3 +212,34 @@ def test_ranks_in_a_long_stream_are_known_up_to_the_error() -> None:
     ranks = np.cumsum(weights[order], dtype=np.float64)[np.searchsorted(numbers[order], found.value)]
     assert (ranks >= found.low - 0.1).all() and (ranks <= found.high + 0.1).all()
     assert block_size(0.01, 2) == 2 and block_size(0.01, 1 << 20) == 1001  # 2**11 * 1001 > 2**20 > 2**10 * 901
+
+
+@pytest.mark.parametrize(
+    ("feature", "left", "right"), [(0, 1, 0), (0, 0, 2), (0, 2, 3), (-1, 1, 2)], ids=["loop", "root", "beyond", "none"]
+)
+def test_a_damaged_tree_is_refused_and_not_walked(session: tf.Session, feature: int, left: int, right: int) -> None:
+    message = TreeEnsemble(tree_weights=[1.0])
+    message.tree_metadata.add()
+    nodes = message.trees.add().nodes
+    split = nodes.add().bucketized_split
+    split.feature_id, split.threshold, split.left_id, split.right_id = feature, 1, left, right
+    for _ in range(2):
+        nodes.add().leaf.scalar = 1.0
+    ensemble = Ensemble(session)
+    ensemble.run("BoostedTreesCreateEnsemble", np.int64(0), message.SerializeToString())
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"Node 0 of a tree is split by feature {feature} to"):
+        ensemble.predict()
+
+
+def test_a_feature_that_is_not_given_is_an_error(session: tf.Session) -> None:
+    message = TreeEnsemble(tree_weights=[1.0])
+    message.tree_metadata.add()
+    nodes = message.trees.add().nodes
+    split = nodes.add().bucketized_split
+    split.feature_id, split.left_id, split.right_id = 7, 1, 2
+    for _ in range(2):
+        nodes.add().leaf.scalar = 1.0
+    ensemble = Ensemble(session)
+    ensemble.run("BoostedTreesCreateEnsemble", np.int64(0), message.SerializeToString())
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        ensemble.predict()

@@ -167,6 +167,11 @@ def _flat(nodes: Any) -> FlatTree:
             equal[number] = True
         else:
             raise errors.UnimplementedError(None, None, f"Trees with nodes of the kind {kind} cannot be used.")
+        if split.feature_id < 0 or not all(number < child < size for child in (split.left_id, split.right_id)):
+            raise invalid(
+                f"Node {number} of a tree is split by feature {split.feature_id} to nodes {split.left_id} "
+                f"and {split.right_id}: children come after their parent, and there are {size} nodes."
+            )
         whole[:, number] = split.feature_id, threshold, split.left_id, split.right_id
         known[number] = node.metadata.HasField("original_leaf")
         value[number] = _leaf_value(node.metadata.original_leaf)
