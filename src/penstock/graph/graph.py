@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from penstock.export import export
@@ -287,10 +288,9 @@ class Graph:
     # --- look-ups ---------------------------------------------------------------------------------------
 
     @property
-    def _nodes_by_name(self) -> dict[str, Operation]:
-        """TensorFlow's table of nodes, which libraries read: a copy, as nothing is added through it."""
-        with self._lock:
-            return dict(self._by_name)
+    def _nodes_by_name(self) -> Mapping[str, Operation]:
+        """TensorFlow's table of nodes, which libraries read: a view, as nothing is added through it."""
+        return MappingProxyType(self._by_name)
 
     def get_operations(self) -> list[Operation]:
         """All nodes, in the order in which they were built."""
