@@ -73,7 +73,7 @@ class QuantileAccumulator:
     def add_summaries(self, float_columns: list[Tensor], example_weights: Any) -> Operation:
         """Adds a batch: a vector for each stream, and weights [examples] or [1]."""
         summaries = quantile_ops.MAKE_SUMMARIES(float_columns, example_weights, self._epsilon)
-        added: Operation = quantile_ops.ADD_SUMMARIES(self.resource_handle, _listed(summaries))
+        added: Operation = quantile_ops.ADD_SUMMARIES(self.resource_handle, listed(summaries))
         return added
 
     def flush(self) -> Operation:
@@ -83,14 +83,15 @@ class QuantileAccumulator:
 
     def get_bucket_boundaries(self) -> list[Tensor]:
         """Of each stream; empty vectors before the first flush."""
-        return _listed(quantile_ops.GET_BOUNDARIES(self.resource_handle, num_features=self._num_streams))
+        return listed(quantile_ops.GET_BOUNDARIES(self.resource_handle, num_features=self._num_streams))
 
     def deserialize(self, bucket_boundaries: list[Tensor]) -> Operation:
         done: Operation = quantile_ops.DESERIALIZE(self.resource_handle, bucket_boundaries)
         return done
 
 
-def _listed(found: Any) -> list[Tensor]:
+def listed(found: Any) -> list[Tensor]:
+    """The outputs of an op that has one for each feature, which is a tensor alone if there is one feature."""
     return list(found) if isinstance(found, list | tuple) else [found]
 
 

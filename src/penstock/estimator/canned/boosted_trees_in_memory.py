@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.data.dataset import Dataset
 from penstock.estimator.canned.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from penstock.export import export
 
+_Model = TypeVar("_Model", BoostedTreesClassifier, BoostedTreesRegressor)
 
-def _repeated(input_fn: Callable[[], Any]) -> Callable[[], Any]:
+
+def _trained(model: _Model, input_fn: Callable[[], Any], hooks: Any) -> _Model:
+    """The model, trained on what `input_fn` gives again and again."""
+
     def repeated() -> Any:
         found = input_fn()
         return found.repeat() if isinstance(found, Dataset) else found
 
-    return repeated
+    model.train(repeated, hooks=hooks)
+    return model
 
 
 @export("contrib.estimator.boosted_trees_classifier_train_in_memory")
@@ -45,8 +50,7 @@ def boosted_trees_classifier_train_in_memory(
         l1_regularization, l2_regularization, tree_complexity, min_node_weight, config, center_bias, pruning_mode,
         quantile_sketch_epsilon, train_in_memory=True,
     )  # fmt: skip
-    model.train(_repeated(train_input_fn), hooks=train_hooks)
-    return model
+    return _trained(model, train_input_fn, train_hooks)
 
 
 @export("contrib.estimator.boosted_trees_regressor_train_in_memory")
@@ -75,5 +79,4 @@ def boosted_trees_regressor_train_in_memory(
         l1_regularization, l2_regularization, tree_complexity, min_node_weight, config, center_bias, pruning_mode,
         quantile_sketch_epsilon, train_in_memory=True,
     )  # fmt: skip
-    model.train(_repeated(train_input_fn), hooks=train_hooks)
-    return model
+    return _trained(model, train_input_fn, train_hooks)

@@ -149,7 +149,6 @@ _CLASSES_OF_PADDING: dict[str, Source] = {
     name: f"penstock.keras.layers.padding:{name}" for name in ("_Cropping", "_UpSampling", "_ZeroPadding")
 }
 _SEQUENCES: dict[str, Source] = {"_remove_long_seq": f"{_BACKEND_OF_KERAS}:remove_long_seq"}
-_OLD_MODELS = "penstock.programs.removed.keras_models"
 
 NAMES: dict[str, Mapping[str, Source]] = {
     "optimizers": {**_OPTIMIZERS, "clip_norm": f"{_INNER}:clip_norm"},

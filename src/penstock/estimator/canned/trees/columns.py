@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from penstock.client.boosted_trees import listed
 from penstock.feature_column.base import CategoricalColumn, Features
 from penstock.feature_column.dense import IndicatorColumn
 from penstock.feature_column.numeric import BucketizedColumn, NumericColumn
@@ -106,8 +107,7 @@ def buckets(features: Any, columns: Sequence[Any], boundaries: Sequence[Tensor])
             found += _columns_of(cast(value, int32), size)
         else:
             limits, left = left[:size], left[size:]
-            each = BUCKETIZE(_columns_of(value, size), limits)
-            found += each if isinstance(each, list | tuple) else [each]
+            found += listed(BUCKETIZE(_columns_of(value, size), limits))
     return found
 
 

@@ -6,7 +6,7 @@ import abc
 from typing import Any, NamedTuple
 
 from penstock.client.accumulators import ConditionalAccumulator
-from penstock.client.boosted_trees import QuantileAccumulator, TreeEnsemble
+from penstock.client.boosted_trees import QuantileAccumulator, TreeEnsemble, listed
 from penstock.graph.convert import constant
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies
@@ -118,7 +118,7 @@ class Grower(abc.ABC):
                 max_splits=p.max_splits,
             )
             for column, more in zip(columns, found, strict=True):
-                column += more if isinstance(more, list | tuple) else [more]
+                column += listed(more)
             features += numbers
         done: Operation = UPDATE_ENSEMBLE(
             self._ensemble.resource_handle,
