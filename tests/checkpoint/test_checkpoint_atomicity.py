@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
@@ -503,6 +503,29 @@ def test_a_writer_whose_temporary_file_was_taken_for_a_leftover_starts_over(
     save(tmp_path / "m", 1)
     assert removed
     assert whole(tmp_path / "m") == 1
+
+
+def test_a_writer_does_not_take_a_file_that_another_is_about_to_remove(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, target = locate(tmp_path / "m.index")
+    real_lock = local._lock
+    taken: list[str] = []
+    with ExitStack() as cleaning:
+
+        def lock(fd: int) -> bool:
+            if not taken:  # the file has just been created, and another writer's clean-up has come across it
+                taken.append(os.readlink(f"/proc/self/fd/{fd}"))
+                (token,) = re.findall(r"[0-9a-f]{16}", Path(taken[0]).name)
+                assert cleaning.enter_context(storage.abandoned(target, token))
+            return real_lock(fd)
+
+        monkeypatch.setattr(local, "_lock", lock)
+        with Replacement(storage, target) as replacement:
+            Path(taken[0]).unlink(missing_ok=True)
+            replacement.publish(b"new")
+    assert storage.read(target, 10) == b"new"
+    assert shape_of(tmp_path) == ["m.index"]
 
 
 @pytest.mark.parametrize("formats", [FORMATS[:1], FORMATS[1:], FORMATS], ids=str)

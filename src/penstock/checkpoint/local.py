@@ -74,16 +74,22 @@ class LocalStorage:
     def begin(self, target: str, token: str) -> LocalPending:
         return LocalPending(target, token)
 
-    def writer_lives(self, target: str, token: str) -> bool:
+    @contextmanager
+    def abandoned(self, target: str, token: str) -> Iterator[bool]:
         try:
             fd = os.open(temporary_name(target, token), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            return False
+            yield True
+            return
         except OSError:
-            return True  # we may not access it, so we cannot judge it
+            yield False  # we may not access it, so we cannot judge it
+            return
         try:
-            return not _lock(fd)
+            # A writer that has created the file and not locked it yet finds it locked, and starts over.
+            yield _lock(fd)
         finally:
+            with suppress(OSError):
+                fcntl.flock(fd, fcntl.LOCK_UN)  # for forked processes that have the descriptor, too
             os.close(fd)
 
 
@@ -153,7 +159,7 @@ class LocalPending:
         self._path = temporary_name(target, token)
         self._published = False
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        # Between the two calls another writer's clean-up may have taken the file for a leftover.
+        # Between the two calls another writer's clean-up may have taken, or take, the file for a leftover.
         if not _lock(self._fd) or os.fstat(self._fd).st_nlink == 0:
             self.release()
             raise FileExistsError(errno.EEXIST, "removed by another writer", self._path)

@@ -98,8 +98,8 @@ class RemoteStorage:
     def begin(self, target: str, token: str) -> RemotePending:
         return RemotePending(self._fs.pipe_file, target)
 
-    def writer_lives(self, target: str, token: str) -> bool:
-        return False
+    def abandoned(self, target: str, token: str) -> AbstractContextManager[bool]:
+        return nullcontext(True)
 
 
 class RemoteWritable:

@@ -120,10 +120,10 @@ def remove_leftovers(storage: Storage, target: str, data_names: re.Pattern[str] 
             by_token.setdefault(found[1], []).append(name)
     for token, names in by_token.items():
         # In this order: a writer that was alive a moment ago has either published or failed by now.
-        if storage.writer_lives(target, token) or is_named(storage, target, token):
-            continue
-        for name in names:
-            storage.remove(storage.join(directory, name))
+        with storage.abandoned(target, token) as abandoned:
+            if abandoned and not is_named(storage, target, token):
+                for name in names:
+                    storage.remove(storage.join(directory, name))
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -83,8 +83,8 @@ class Storage(Protocol):
     def begin(self, target: str, token: str) -> Pending:
         """Raises FileExistsError if the token is taken: use another."""
 
-    def writer_lives(self, target: str, token: str) -> bool:
-        """Whether a process still holds what `begin(target, token)` returned."""
+    def abandoned(self, target: str, token: str) -> AbstractContextManager[bool]:
+        """Whether no process holds what `begin(target, token)` returns. If so, none takes it within the block."""
 
 
 _CLASS_OF_ERRNO: dict[int, type[errors.OpError]] = {

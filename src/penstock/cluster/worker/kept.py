@@ -32,6 +32,10 @@ class TasksTensors(KeptTensors):
         else:
             super().drop(handle)
 
+    def drop_own(self, handle: str) -> None:
+        """A value of this task; never waits."""
+        super().drop(handle)
+
     def travelling(self, handle: str) -> Any:
         """A value of this task, for another or for the client."""
         value = KeptTensors.get(self, handle)

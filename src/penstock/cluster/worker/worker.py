@@ -71,9 +71,9 @@ class Worker:
         """The methods that connections may call. None of them may be called by who does not have the token."""
         blocking: list[Callable[..., Any]] = [
             self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
-            self.explain, self.link, self.take, self.kept, self.drop_kept,
+            self.explain, self.link, self.take, self.kept,
         ]  # fmt: skip
-        inline: list[Callable[..., Any]] = [self.want, self.abort, self.forget, self.ping, self.clock]
+        inline: list[Callable[..., Any]] = [self.want, self.abort, self.forget, self.drop_kept, self.ping, self.clock]
         return {
             **{fn.__name__: Handler(fn) for fn in blocking},
             **{fn.__name__: Handler(fn, inline=True) for fn in inline},
@@ -197,9 +197,10 @@ class Worker:
         return self._session(number).kept.travelling(handle)
 
     def drop_kept(self, peer: Peer | None, number: int, handle: str) -> None:
+        """Inline, so that it comes before a step that is run later."""
         session = self._sessions.get(number)
         if session is not None:
-            session.kept.drop(handle)
+            session.kept.drop_own(handle)
 
     def reset(self, peer: Peer | None, containers: Sequence[str] | None) -> None:
         """Forget what is in these containers, or in all. As in TensorFlow, sessions end."""
