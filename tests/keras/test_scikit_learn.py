@@ -81,3 +81,19 @@ def test_a_grid_of_parameters_is_searched() -> None:
     search = selection.GridSearchCV(estimator, {"hidden": [2, 4], "batch_size": [30]}, cv=2)
     search.fit(X, LABELS)
     assert search.best_params_["hidden"] in (2, 4)
+
+
+def test_a_pipeline_that_ends_with_a_model_is_fitted_once_the_model_is() -> None:
+    """scikit-learn asks `check_is_fitted` before it scores or predicts."""
+    pipelines = pytest.importorskip("sklearn.pipeline")
+    scaler = pytest.importorskip("sklearn.preprocessing").StandardScaler()
+    selection = pytest.importorskip("sklearn.model_selection")
+    not_fitted = pytest.importorskip("sklearn.exceptions").NotFittedError
+    pipeline = pipelines.Pipeline([("scale", scaler), ("model", Linear(rate=0.1, epochs=3, verbose=0))])
+    y = X @ np.array([1, 2, 3, 4], np.float32)
+    with pytest.raises(not_fitted):
+        pipeline.predict(X)
+    pipeline.fit(X, y)
+    np.testing.assert_allclose(pipeline.score(X, y), -np.mean((pipeline.predict(X) - y) ** 2), rtol=1e-4)
+    scores = selection.cross_val_score(pipeline, X, y, cv=selection.KFold(3), error_score="raise")
+    assert scores.shape == (3,) and np.isfinite(scores).all()

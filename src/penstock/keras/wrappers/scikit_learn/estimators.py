@@ -38,6 +38,10 @@ class BaseWrapper:
             regressor_tags=RegressorTags() if kind == "regressor" else None,
         )
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """What scikit-learn from 1.0 on asks an estimator that a pipeline ends with (it has no names like `coef_`)."""
+        return hasattr(self, "model")
+
     def __init__(self, build_fn: Any = None, **sk_params: Any) -> None:
         self.build_fn, self.sk_params = build_fn, sk_params
         self.check_params(sk_params)
