@@ -276,6 +276,18 @@ CASES = {
         "print(line(1e-3), line([0, 0.2, 0.3]).round(4))\n",
         "2.01 [2.     5.     5.3333]\n",
     ),
+    "curves and surfaces through points": (
+        "import numpy as np\nfrom scipy.interpolate import spline, interp2d\n"
+        "xs, ys = [0, 1, 2.5, 3, 5], [1.0, 2, 0, 3, 1]\n"
+        "print(spline(xs, ys, [0, 0.5, 1.7, 4, 6]).round(4), spline(xs, ys, [0.5, 4], order=2).round(4))\n"
+        "print(spline(np.arange(9), np.arange(9) ** 2, 2.5).round(4), spline(xs, ys, [1.7, 5], order=0))\n"
+        "height = interp2d([0, 2, 1, 3], [0, 1, 3.0], np.arange(12.0).reshape(3, 4) ** 1.5)\n"
+        "print(height([4, 0.5], [0.5, 2]).round(4).tolist(), height(1.2, 0.3).round(4))\n"
+        "wave = interp2d(range(4), range(5), np.sin(np.arange(20.0)), kind='cubic', fill_value=-1)\n"
+        "print(wave([0.5, 7], 0.1).round(4))\n",
+        "[ 1.      2.7074 -0.0675 10.2236  0.    ] [3.4745 6.3844]\n6.25 [2. 3.]\n"
+        "[[6.3813, 11.8582], [19.2368, 27.5016]] [5.922]\n[-0.6025 -1.    ]\n",
+    ),
     "graphs as lists, until NetworkX 2.0": (
         "import networkx as nx, json\nfrom networkx.readwrite import json_graph\n"
         "print(nx.__version__)\nG = nx.Graph()\nG.add_path(range(4))\nG.add_edge(0, 3)\nG.node[2]['x'] = 1\n"

@@ -126,6 +126,7 @@ NAMES: dict[str, dict[str, Source]] = {
         "simps": "scipy.integrate:simpson",
         "trapz": "scipy.integrate:trapezoid",
     },
+    "scipy.interpolate": {"spline": "penstock.programs.removed.scipy_splines:spline"},
     "scipy.linalg": {"pinv2": "scipy.linalg:pinv", "tril": "numpy:tril", "triu": "numpy:triu"},
     "scipy.misc": MISC,
     "scipy.ndimage": {"imread": MISC["imread"]},
@@ -151,9 +152,11 @@ def patch_scipy(scipy: Any) -> None:
 
 
 def patch_interpolate(interpolate: Any) -> None:
-    """Of points several of which are at one place, `interp1d(kind="slinear")` was a line with steps (SciPy 1.7)."""
+    """`interp2d`, which raises errors since 1.14; `interp1d(kind="slinear")` of points of which several are at one
+    place was a line with steps (SciPy 1.7)."""
     import numpy as np
 
+    _patch("scipy.interpolate")(interpolate)
     module = interpolate._interpolate
     make = module.make_interp_spline
 
@@ -168,12 +171,16 @@ def patch_interpolate(interpolate: Any) -> None:
             return interpolate.BSpline.construct_fast(np.r_[x[0], x, x[-1]], np.ascontiguousarray(y), k)
 
     module.make_interp_spline = making
+    if "__call__" not in vars(interpolate.interp2d):
+        from penstock.programs.removed.scipy_splines import interp2d
+
+        interpolate.interp2d = interp2d
 
 
 PATCHES: dict[str, Callable[[Any], None]] = {
+    **{name: _patch(name) for name in NAMES},
     "scipy": patch_scipy,
     "scipy.interpolate": patch_interpolate,
-    **{name: _patch(name) for name in NAMES},
 }
 
 
