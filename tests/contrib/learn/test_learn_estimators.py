@@ -166,8 +166,8 @@ def test_an_experiment_trains_evaluates_and_exports(tmp_path: Path) -> None:
         x = tf.placeholder(tf.float32, [None, 2])
         return x, None, {"x": x}
 
-    def make(run_config: Any, hparams: Any) -> Any:
-        model = learn.Estimator(linear, config=run_config, params={"rate": hparams.rate})
+    def make(run_config: Any, params: Any) -> Any:  # their names are the program's
+        model = learn.Estimator(linear, config=run_config, params={"rate": params.rate})
         strategy = learn.make_export_strategy(serving, exports_to_keep=1)
         return learn.Experiment(
             model, inputs, inputs, {"error": learn.MetricSpec(tf.metrics.mean_absolute_error, "score")}, 50, 1,

@@ -260,7 +260,7 @@ def run(
 ) -> Any:
     """Call a method (`schedule`, by default `train_and_evaluate`) of an Experiment, and return its result.
 
-    The Experiment is `experiment_fn(run_config=…, hparams=…)`, or in older programs `experiment_fn(output_dir=…)`.
+    The Experiment is `experiment_fn(run_config, hparams)`, or in older programs `experiment_fn(output_dir=…)`.
     TF: tf.contrib.learn.learn_runner.run. Raises ValueError for other arguments and unknown methods, TypeError for what
     is no Experiment.
     """
@@ -283,7 +283,7 @@ def run(
             raise ValueError("Must specify a model directory in `run_config`.")
         if hparams is not None and not isinstance(hparams, HParams):
             raise ValueError("`hparams` must be `HParams` instance")
-        experiment = experiment_fn(run_config=run_config, hparams=hparams)
+        experiment = experiment_fn(run_config, hparams)
     if not isinstance(experiment, Experiment):
         raise TypeError(f"Experiment builder did not return an Experiment instance, got {type(experiment)} instead.")
     if run_config is not None and experiment.estimator.model_dir != run_config.model_dir:
