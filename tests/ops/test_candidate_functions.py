@@ -54,6 +54,31 @@ def test_a_learned_sampler_counts_the_true_classes_of_the_session_so_far() -> No
         assert session.run(expected).tolist() == runs[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "counts"),
+    [
+        ("uniform", {"range_max": 10}, [0.4, 0.4, 0.4]),
+        ("log_uniform", {"range_max": 10}, [1.1562593, 0.1236217, np.inf]),
+        ("fixed_unigram", {"range_max": 10, "unigrams": [float(n) for n in range(1, 11)]}, [0.07272727, 0, 0]),
+        ("all", {}, [1, 1, 1]),
+    ],
+)
+def test_classes_beyond_the_range_have_the_expected_counts_of_the_formula(
+    name: str, more: dict[str, Any], counts: list[float]
+) -> None:
+    # The numbers are TensorFlow 1.15's.
+    sampler = getattr(tf.nn, f"{name}_candidate_sampler")
+    expected = sampler(np.array([[0], [12], [-1]]), 1, 4, False, **more).true_expected_count
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(expected)[:, 0], counts, rtol=1e-5)
+
+
+def test_a_learned_sampler_refuses_classes_that_it_cannot_count() -> None:
+    expected = tf.nn.learned_unigram_candidate_sampler([[4]], 1, 3, False, 4).true_expected_count
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=r"\[0, 4\)"):
+        session.run(expected)
+
+
 def test_a_fixed_sampler_reads_weights_from_the_last_field_of_each_line(tmp_path: Path) -> None:
     path = tmp_path / "vocabulary.csv"
     path.write_text("a,3\nb,1\nc,0.5\nd,7\ne,2\n")

@@ -61,7 +61,10 @@ class OfTensorFlow:
 
 
 class Distribution(Protocol):
-    """Classes 0, …, size - 1 and their probabilities, `possible` of which are nonzero."""
+    """Classes 0, …, size - 1 and their probabilities, `possible` of which are nonzero.
+
+    Other classes have the probability that TensorFlow's formula gives: none where it looks them up in a table.
+    """
 
     size: int
     possible: int
@@ -96,7 +99,8 @@ class LogUniform(Uniform):
         return (np.exp(numbers.doubles(count) * math.log1p(self.size)).astype(np.int64) - 1) % self.size
 
     def probability(self, classes: np.ndarray) -> np.ndarray:
-        return np.log((classes + 2.0) / (classes + 1.0)) / math.log1p(self.size)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of negative ones
+            return np.log((classes + 2.0) / (classes + 1.0)) / math.log1p(self.size)
 
 
 class Weighted:
@@ -127,6 +131,12 @@ class Learned(Weighted):
 
     def __init__(self, size: int) -> None:
         super().__init__(np.ones(size))
+
+    def probability(self, classes: np.ndarray) -> np.ndarray:
+        if classes.size and not (classes.min() >= 0 and classes.max() < self.size):
+            # TensorFlow would read and count beyond its table.
+            raise invalid(f"true_classes must be in [0, {self.size}), got {classes.min()} to {classes.max()}")
+        return super().probability(classes)
 
     def learn(self, classes: np.ndarray) -> None:
         np.add.at(self.weights, classes, 1)
@@ -165,7 +175,7 @@ def _last_number(line: str) -> float:
 
 def expected_counts(probability: np.ndarray, count: int, tries: int) -> torch.Tensor:
     """The expected count of a class among `count` draws, or among distinct ones that took `tries` draws."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         found = probability * count if tries == count else -np.expm1(tries * np.log1p(-probability))
     return torch.from_numpy(np.asarray(found, np.float32))
 

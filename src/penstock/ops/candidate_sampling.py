@@ -60,11 +60,6 @@ def _check(true_classes: torch.Tensor, num_true: int) -> np.ndarray:
     return true_classes.numpy()
 
 
-def _check_range(classes: np.ndarray, size: int) -> None:
-    if classes.size and not (classes.min() >= 0 and classes.max() < size):
-        raise invalid(f"true_classes must be in [0, {size}), got {classes.min()} to {classes.max()}")
-
-
 def _define_sampler(name: str, attrs: list[str]) -> OpDef:
     op = define_op(name, "true_classes: int64", _OUTPUTS, attrs=[*_COUNTS, *attrs, *_SEEDS], stateful=True, work=SERIAL)
     op.shape(sampler_shape)
@@ -76,14 +71,13 @@ def _sampling(ctx: KernelContext, distribution: Distribution) -> Kernel:
     """A kernel that draws from the node's distribution with the node's random stream."""
     count, unique, num_true = ctx["num_sampled"], ctx["unique"], ctx["num_true"]
     numbers = _numbers(ctx, count)
-    size, possible = distribution.size, distribution.possible
+    possible = distribution.possible
     lock = ctx.state.keep(("sampler lock", ctx.name), threading.Lock)
 
     def draw(true_classes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         classes = _check(true_classes, num_true)
         if unique and count > possible:
             raise invalid(f"Sampler's range is too small: {count} different ones of {possible} classes")
-        _check_range(classes, size)
         with lock:
             return sample(distribution, count, unique, classes, numbers())
 
@@ -139,7 +133,7 @@ def all_kernel(ctx: KernelContext) -> Kernel:
     count, num_true = ctx["num_sampled"], ctx["num_true"]
 
     def every(true_classes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        _check_range(_check(true_classes, num_true), count)
+        _check(true_classes, num_true)
         return torch.arange(count), torch.ones(true_classes.shape), torch.ones(count)
 
     return every
