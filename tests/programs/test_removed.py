@@ -190,6 +190,21 @@ CASES = {
         "print(len(model.fit_generator(batches, samples_per_epoch=3, nb_epoch=2, verbose=0).history['loss']))\n",
         "[(3, 5, 3, 4), (4,), (2, 1, 4, 2), (2,), (8, 2)] 3\n2\n",
     ),
+    "models of Keras 1 as text, with the names of now": (
+        "from keras.layers import Convolution2D, Dense, Dropout\nfrom keras.models import Sequential, model_from_json\n"
+        "first = Convolution2D(4, 3, 5, border_mode='same', subsample=(2, 2), bias=False, input_shape=(8, 8, 1))\n"
+        "model = Sequential([first, Dropout(p=0.3), Dense(output_dim=2, init='uniform', W_regularizer='l2')])\n"
+        "again = model_from_json(model.to_json())\n"
+        "print(again.output_shape, [w.shape for w in again.get_weights()], again.layers[1].rate, len(again.losses))\n"
+        "told = first.get_config()\n"
+        "print(told['kernel_size'], told['strides'], told['padding'], told['use_bias'], 'border_mode' in told)\n"
+        "class Scaled(Dense):\n"
+        "    def __init__(self, units, scale=1.0, **kwargs):\n"
+        "        self.scale = scale\n        super().__init__(units, **kwargs)\n"
+        "told = Scaled(3, 2.0, bias=False, name='a').get_config()\n"
+        "print(told['use_bias'], 'bias' in told, Scaled.from_config(told).use_bias)\n",
+        "(None, 4, 4, 2) [(3, 5, 1, 4), (4, 2), (2,)] 0.3 1\n(3, 5) (2, 2) same False False\nFalse False False\n",
+    ),
     "names of Keras as a package of its own": (
         "import numpy as np, keras\nfrom keras import objectives, backend as K\n"
         "from keras.applications.mobilenet import relu6\nfrom keras.applications.vgg16 import _obtain_input_shape\n"

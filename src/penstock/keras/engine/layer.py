@@ -46,8 +46,12 @@ class Layer(base.Layer):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         layer = super().__new__(cls)
-        object.__setattr__(layer, "_arguments", bound(cls, layer, args, kwargs))
+        layer._describe(args, kwargs)
         return layer
+
+    def _describe(self, args: Any, kwargs: dict[str, Any]) -> None:
+        """Keep the arguments of the constructor for `get_config`."""
+        object.__setattr__(self, "_arguments", bound(type(self), self, args, kwargs))
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         shape = kwargs.pop("batch_input_shape", None)

@@ -6,6 +6,7 @@ Facts from Keras' release notes of 2.0, and from what 2.x made of them (`keras.l
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from typing import Any
 
@@ -87,14 +88,14 @@ METHODS: dict[str, Keywords] = {
 def give_arguments(keras: Any) -> None:
     for name, keywords in LAYERS.items():
         layer = getattr(keras.layers, name)
-        _take_then(layer, name, KERNELS.get(name, 0))
+        _take_then(layer, name, KERNELS.get(name, 0), keywords)
         rename_keywords(layer, "__init__", keywords, name)
     rename_keywords(keras.Model, "__init__", MODEL, "Model")
     for name, keywords in METHODS.items():
         rename_keywords(keras.Model, name, keywords)
 
 
-def _take_then(layer: Any, name: str, sizes: int) -> None:
+def _take_then(layer: Any, name: str, sizes: int, keywords: Keywords) -> None:
     """Values of then, too: sizes of a kernel as `sizes` arguments, names of formats."""
     make = layer.__init__
 
@@ -106,9 +107,23 @@ def _take_then(layer: Any, name: str, sizes: int) -> None:
             args, options = args[:1], {**options, "kernel_size": kernel}
         if options.get("data_format") in FORMATS:
             options["data_format"] = FORMATS[options["data_format"]]
+        if type(self) is layer:
+            self._describe(args, options)
+        else:
+            _describe_as_now(self, keywords)
         make(self, *args, **options)
 
     layer.__init__ = made
+
+
+def _describe_as_now(layer: Any, keywords: Keywords) -> None:
+    """What a program's own class was given for Keras's, which it passes on, is described by the names of now, too."""
+    own = inspect.signature(type(layer).__init__).parameters
+    given: dict[str | None, Any] = {
+        key if key in own else keywords.get(key, key): value for key, value in layer._arguments.items()
+    }
+    given.pop(None, None)
+    layer._arguments = given
 
 
 def _kernel_of(args: tuple[Any, ...], options: dict[str, Any], sizes: int) -> tuple[int, ...] | None:
