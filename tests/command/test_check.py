@@ -71,6 +71,19 @@ def test_a_file_that_is_read_unless_another_is_given_is_missed(tmp_path: Path) -
     assert found_in(tmp_path, text) == [(2, "data", "data/text.txt")]
 
 
+def test_what_keras_had_as_a_package_of_its_own_is_given_and_the_rest_is_not(tmp_path: Path) -> None:
+    text = """
+from keras import backend as K, objectives, initializations
+from keras.layers import activations
+from keras.layers.core import Merge
+from keras.legacy import interfaces
+K.set_image_dim_ordering("tf")
+K.tf.constant(1)
+K.nothing_at_all()
+"""
+    assert found_in(tmp_path, text) == [(8, "missing", "tf.python.keras.backend.nothing_at_all")]
+
+
 def test_keras_is_tensorflows(tmp_path: Path) -> None:
     text = "import keras\nfrom keras.layers.core import Dense\nkeras.layers.Denze(1)\nDense(units=1)\n"
     assert [each[:2] for each in found_in(tmp_path, text)] == [(3, "missing")]

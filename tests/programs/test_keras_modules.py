@@ -133,3 +133,12 @@ print(again.texts_to_sequences(["b c d"]), again.sequences_to_texts([[2, 4, 1]])
 def test_the_packages_that_keras_was_made_of_are_there(tmp_path: Path) -> None:
     # Keras 2.2.5 with keras_applications 1.0.8 and keras_preprocessing 1.1.2 prints the same.
     assert output_of(tmp_path, PARTS) == ("8 True\n(224, 224, 3)\n[[2, 1, 1]] ['b ? ?'] [(2, 2), (3, 1), (4, 1)]\n")
+
+
+def test_the_version_of_keras_is_numbers_which_programs_compare(tmp_path: Path) -> None:
+    # Keras on TensorFlow 1.15 says 2.2.5.
+    text = (
+        "import keras\nfrom distutils.version import StrictVersion\nprint(keras.__version__, "
+        "tuple(map(int, keras.__version__.split('.'))) >= (2, 2, 4), StrictVersion(keras.__version__) < '2.3')\n"
+    )
+    assert output_of(tmp_path, text) == "2.2.5 True True\n"

@@ -19,7 +19,7 @@ from penstock.old_names import INSTEAD, OldArguments
 from penstock.programs import imported, python2, readable, removed
 from penstock.programs.data_files import Files
 from penstock.programs.readable import Readable
-from penstock.programs.removed import keras
+from penstock.programs.removed import keras, keras_names
 from penstock.programs.removed.giving import Lost
 from penstock.programs.shell import EMULATED
 from penstock.programs.uses import PACKAGES, TENSORFLOW, Aliases, Use, imports_of, uses_of
@@ -31,6 +31,10 @@ there. lost: nothing has it any more. syntax: it does not parse."""
 Handled = Literal["python 2", "renamed", "removed", "skipped"]
 """What `penstock run` deals with: text of Python 2, names of TensorFlow from before 1.0, what libraries have removed,
 what a notebook asks of IPython."""
+
+
+_KERAS = "tensorflow.python.keras"
+"""What `keras` is, when a program's folder has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ def _programs(path: Path) -> list[_Program]:
 def _add(checked: Checked, program: _Program, text: Readable) -> Iterable[_Program]:
     """Adds what is found in a program. Returns its own modules."""
     own_keras = imported.is_beside(keras.PACKAGE, [*program.roots, program.file.parent])
-    aliases = Aliases(text.tree, {} if own_keras else {keras.PACKAGE: "tensorflow.python.keras"})
+    aliases = Aliases(text.tree, {} if own_keras else {keras.PACKAGE: _KERAS})
     uses = uses_of(text.tree, aliases)
     checked.uses.update(use.path for use in uses)
     found = [*_gone(text, aliases), *(each for use in uses for each in _of_tensorflow(use))]
@@ -312,6 +316,8 @@ def _resolved(path: str) -> Any:
         except NotInPenstockError as error:
             return _Absent("missing", str(error))
         except (AttributeError, ImportError) as error:
+            if keras_names.is_given(done.removeprefix(f"{_KERAS}.")):
+                return None
             if done.startswith(("tensorflow.python.", "tensorflow.core.")):
                 return _Absent("missing", f"{done} is inside TensorFlow, and Penstock has no such name there")
             return _Absent("unknown", str(error))

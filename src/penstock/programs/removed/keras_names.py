@@ -245,6 +245,16 @@ MODULES: dict[str, Mapping[str, Source]] = {
 _LIKE = {"objectives": "losses", "initializations": "initializers"}
 
 
+VERSION = "2.2.5"
+"""What `keras.__version__` is, the last for TensorFlow 1; programs compare its numbers, and tf.keras adds "-tf"."""
+
+
+def is_given(path: str) -> bool:
+    """Whether `import keras` has this module, or this name, which tf.keras lacks ("objectives", "backend.tf")."""
+    module, _, name = path.rpartition(".")
+    return path in MODULES or name in {**MODULES.get(module, {}), **NAMES.get(module, {}), **seen(module)}
+
+
 def add_names(package: str) -> None:
     """Give the modules of `package`, and those that are no more, these names."""
     for path in MODULES:
@@ -260,6 +270,7 @@ def add_names(package: str) -> None:
         give(module, own, f"keras.{path}")
         give_quietly(module, seen(path))
         give_star(module, {**own, **seen(path)}, _sources(module))
+    vars(sys.modules[package])["__version__"] = VERSION
     # A module of the same name is an attribute already; it is imported from as before.
     vars(sys.modules[f"{package}.layers"]).pop("merge", None)
 
