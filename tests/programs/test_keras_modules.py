@@ -136,9 +136,10 @@ def test_the_packages_that_keras_was_made_of_are_there(tmp_path: Path) -> None:
 
 
 def test_the_version_of_keras_is_numbers_which_programs_compare(tmp_path: Path) -> None:
-    # Keras on TensorFlow 1.15 says 2.2.5.
+    # Keras on TensorFlow 1.15, and 1.15's own.
     text = (
-        "import keras\nfrom distutils.version import StrictVersion\nprint(keras.__version__, "
+        "import keras, tensorflow as tf\nfrom distutils.version import StrictVersion\nprint(keras.__version__, "
         "tuple(map(int, keras.__version__.split('.'))) >= (2, 2, 4), StrictVersion(keras.__version__) < '2.3')\n"
+        "print(tf.keras.__version__)\n"
     )
-    assert output_of(tmp_path, text) == "2.2.5 True True\n"
+    assert output_of(tmp_path, text) == "2.2.5 True True\n2.2.4-tf\n"

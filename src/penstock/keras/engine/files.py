@@ -31,7 +31,7 @@ from penstock.train.checkpoint_utils import checkpoint_exists
 from penstock.train.object_restore import NameBasedSaverStatus
 from penstock.train.saver import Saver
 
-VERSION = "2.1.6-tf"
+VERSION = "2.2.4-tf"
 _HEADER_LIMIT = 64512
 """HDF5 keeps the attributes of an object in a header of 64 kB: longer lists of names are in several."""
 
