@@ -291,6 +291,18 @@ CASES = {
         "print(line(1e-3), line([0, 0.2, 0.3]).round(4))\n",
         "2.01 [2.     5.     5.3333]\n",
     ),
+    "arrays printed whole": (
+        "import numpy as np\nfor whole in (np.nan, 'nan'):\n"
+        "    np.set_printoptions(threshold=3)\n    print('...' in str(np.arange(9)))\n"
+        "    np.set_printoptions(threshold=whole)\n    print('...' in str(np.arange(5000)))\n"
+        "np.set_printoptions(2, 3)\nprint(np.arange(9) / 3)\n",
+        "True\nFalse\nTrue\nFalse\n[0.   0.33 0.67 ... 2.   2.33 2.67]\n",
+    ),
+    "digests of text": (
+        "import hashlib\nfrom hashlib import sha1\n"
+        "print(hashlib.md5('a').hexdigest(), sha1('a' * 3).hexdigest()[:8], hashlib.sha256(b'a').hexdigest()[:8])\n",
+        "0cc175b9c0f1b6a831c399e269772661 7e240de7 ca978112\n",
+    ),
     "curves and surfaces through points": (
         "import numpy as np\nfrom scipy.interpolate import spline, interp2d\n"
         "xs, ys = [0, 1, 2.5, 3, 5], [1.0, 2, 0, 3, 1]\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -49,6 +50,7 @@ def recfromcsv(fname: Any, **options: Any) -> Any:
 def patch(numpy: Any) -> None:
     numpy.issubdtype = _of_kinds(numpy.issubdtype)
     numpy.unique = _flat_inverse(numpy.unique)
+    numpy.set_printoptions = _whole(numpy.set_printoptions)
     for name in _OF_ROWS.split():
         setattr(numpy, name, _of_rows(getattr(numpy, name), f"np.{name}"))
     for name in _SAVING.split():
@@ -90,6 +92,19 @@ def _flat_inverse(find: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return finding
+
+
+def _whole(set_options: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.set_printoptions(threshold=np.nan)`, or "nan": arrays are printed whole, as until 1.13."""
+
+    @functools.wraps(set_options)
+    def setting(precision: Any = None, threshold: Any = None, *args: Any, **options: Any) -> None:
+        if threshold in ("nan", "inf") or (isinstance(threshold, float) and math.isnan(threshold)):
+            REPORT.use("np.set_printoptions(threshold=np.nan)", sys._getframe(1))
+            threshold = sys.maxsize
+        set_options(precision, threshold, *args, **options)
+
+    return setting
 
 
 def _of_vectors(solve: Callable[..., Any]) -> Callable[..., Any]:

@@ -130,6 +130,23 @@ def patch_threading(threading: Any) -> None:
     give_methods(threading.Thread, {"isAlive": lambda self: self.is_alive()})
 
 
+def patch_hashlib(hashlib: Any) -> None:
+    """Digests of text, where a program is Python 2's though nothing else in its text says so."""
+    for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512"):
+        setattr(hashlib, name, _of_text(getattr(hashlib, name), name))
+
+
+def _of_text(digest: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(digest)
+    def digesting(string: Any = b"", **options: Any) -> Any:
+        if isinstance(string, str) and is_of_program(sys._getframe(1).f_code.co_filename):
+            REPORT.use(f"hashlib.{name} of text", sys._getframe(1))
+            string = string.encode("utf-8", "surrogateescape")
+        return digest(string, **options)
+
+    return digesting
+
+
 def patch_json(json: Any) -> None:
     """Numbers of NumPy are written as numbers: sums of float32 and numbers of Python were float64, which json takes."""
     default = json.JSONEncoder.default
@@ -188,6 +205,7 @@ def _giving(names: dict[str, Source]) -> Callable[[ModuleType], None]:
 PATCHES: dict[str, Callable[[Any], None]] = {
     **{name: _giving(names) for name, names in NAMES.items()},
     "csv": patch_csv,
+    "hashlib": patch_hashlib,
     "json": patch_json,
     "random": patch_random,
     "re": patch_re,
