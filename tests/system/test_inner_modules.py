@@ -322,6 +322,7 @@ CONTRIB = """
 import tempfile
 import numpy as np
 import tensorflow as tf
+from tensorflow.contrib.data.python.ops import prefetching_ops, threadpool
 from tensorflow.contrib.data.python.ops.batching import map_and_batch
 from tensorflow.contrib.rnn.python.ops import core_rnn_cell_impl
 from tensorflow.contrib.rnn.python.ops.core_rnn import static_rnn
@@ -332,6 +333,12 @@ import tensorflow.contrib.legacy_seq2seq.python.ops.seq2seq as seq2seq
 
 assert core_rnn_cell_impl.BasicLSTMCell is tf.contrib.rnn.BasicLSTMCell and core_rnn_cell_impl._linear
 assert static_rnn is tf.nn.static_rnn and map_and_batch is tf.contrib.data.map_and_batch
+assert prefetching_ops.prefetch_to_device is tf.contrib.data.prefetch_to_device
+assert tf.contrib.data.python.ops.unique.unique is tf.contrib.data.unique
+doubled = tf.data.Dataset.range(4).map(lambda value: value * 2, num_parallel_calls=2)
+pool = threadpool.PrivateThreadPool(3, display_name="pool")
+batch = threadpool.override_threadpool(doubled, pool).batch(4).make_one_shot_iterator().get_next()
+assert tf.Session().run(batch).tolist() == [0, 2, 4, 6]
 assert attention_wrapper.AttentionWrapper is tf.contrib.seq2seq.AttentionWrapper
 assert seq2seq.sequence_loss is tf.contrib.legacy_seq2seq.sequence_loss
 assert tpu_config.TPUConfig is tf.contrib.tpu.TPUConfig and tpu_estimator.TPUEstimator is tf.contrib.tpu.TPUEstimator
