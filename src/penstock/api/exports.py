@@ -591,6 +591,10 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.contrib.learn.experiment": "Experiment",
         "penstock.contrib.learn.export_strategy": "ExportStrategy make_export_strategy",
         "penstock.contrib.learn.graph_actions": "evaluate infer run_feeds run_n train",
+        "penstock.contrib.learn.graph_io": (
+            "read_batch_examples read_batch_features read_batch_record_features read_keyed_batch_examples "
+            "read_keyed_batch_features"
+        ),
         "penstock.contrib.learn.inputs": "infer_real_valued_columns_from_input infer_real_valued_columns_from_input_fn",
         "penstock.contrib.learn.metric_spec": "MetricSpec",
         "penstock.contrib.learn.model_fn": "ModeKeys ModelFnOps",

@@ -148,8 +148,8 @@ class TFRecordWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # it could not be caught here; `close` raises it
+    def __del__(self, suppress: Any = contextlib.suppress) -> None:  # when Python ends, modules may be gone
+        with suppress(Exception):  # it could not be caught here; `close` raises it
             self.close()
 
 

@@ -8,6 +8,7 @@ from penstock.contrib.learn import (
     experiment as _experiment,
     export_strategy as _export_strategy,
     graph_actions as _graph_actions,
+    graph_io as _graph_io,
     inputs as _inputs,
     metric_spec as _metric_spec,
     mnist as _mnist,
@@ -46,7 +47,7 @@ for _path in (__name__, _learn):
         ("datasets.base", (_datasets,), {}),
         ("datasets.mnist", (_mnist,), {}),
         ("learn_runner", (), _run),
-        ("io", (), _input_functions),
+        ("io", (_graph_io,), _input_functions),
         ("ops", (), _ops),
         ("utils.input_fn_utils", (), _serving),
         ("utils.saved_model_export_utils", (), _export_utils),
@@ -67,6 +68,7 @@ for _name, _source in (
     ("experiment", _experiment),
     ("export_strategy", _export_strategy),
     ("graph_actions", _graph_actions),
+    ("learn_io.graph_io", _graph_io),
     ("monitored_session", _monitored_session),
 ):
     add_module(f"{_learn}.{_name}", _source)

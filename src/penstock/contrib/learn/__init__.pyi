@@ -20,6 +20,11 @@ from penstock.contrib.learn.graph_actions import infer as infer
 from penstock.contrib.learn.graph_actions import run_feeds as run_feeds
 from penstock.contrib.learn.graph_actions import run_n as run_n
 from penstock.contrib.learn.graph_actions import train as train
+from penstock.contrib.learn.graph_io import read_batch_examples as read_batch_examples
+from penstock.contrib.learn.graph_io import read_batch_features as read_batch_features
+from penstock.contrib.learn.graph_io import read_batch_record_features as read_batch_record_features
+from penstock.contrib.learn.graph_io import read_keyed_batch_examples as read_keyed_batch_examples
+from penstock.contrib.learn.graph_io import read_keyed_batch_features as read_keyed_batch_features
 from penstock.contrib.learn.inputs import infer_real_valued_columns_from_input as infer_real_valued_columns_from_input
 from penstock.contrib.learn.inputs import infer_real_valued_columns_from_input_fn as infer_real_valued_columns_from_input_fn
 from penstock.contrib.learn.metric_spec import MetricSpec as MetricSpec
@@ -38,7 +43,9 @@ __all__ = [
     "KMeansClustering", "datasets", "monitors", "preprocessing", "DNNClassifier", "DNNLinearCombinedClassifier",
     "DNNLinearCombinedRegressor", "DNNRegressor", "LinearClassifier", "LinearRegressor", "PredictionKey", "Estimator",
     "SKCompat", "Experiment", "ExportStrategy", "make_export_strategy", "evaluate", "infer", "run_feeds", "run_n",
-    "train", "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn", "MetricSpec",
-    "ModeKeys", "ModelFnOps", "RunConfig", "TensorFlowDNNClassifier", "TensorFlowDNNRegressor", "TensorFlowEstimator",
-    "TensorFlowLinearClassifier", "TensorFlowLinearRegressor", "TensorForestEstimator", "TaskType"
+    "train", "read_batch_examples", "read_batch_features", "read_batch_record_features", "read_keyed_batch_examples",
+    "read_keyed_batch_features", "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn",
+    "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig", "TensorFlowDNNClassifier", "TensorFlowDNNRegressor",
+    "TensorFlowEstimator", "TensorFlowLinearClassifier", "TensorFlowLinearRegressor", "TensorForestEstimator",
+    "TaskType"
 ]
