@@ -69,3 +69,15 @@ def test_tensorflow_1_15_has_them_under_other_names_too() -> None:
     assert tf.compat.v1.estimator.tpu.TPUEstimator is tf.contrib.tpu.TPUEstimator
     assert tf.compat.v1.tpu.CrossShardOptimizer is tf.contrib.tpu.CrossShardOptimizer
     assert tf.estimator.SessionRunHook is tf.train.SessionRunHook
+
+
+def test_variables_of_bfloat16_are_kept_as_float32_in_a_scope_for_them() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with tf.contrib.tpu.bfloat16_scope() as scope:
+            used = tf.get_variable("w", [], tf.bfloat16, initializer=tf.constant_initializer(1.01))
+            other = tf.get_variable("v", [], tf.float32)
+        kept, plain = tf.global_variables()
+        assert scope.name == "" and used.dtype == tf.bfloat16 and other is plain
+        assert kept.name == "w:0" and kept.dtype.base_dtype == tf.float32
+        session.run(tf.global_variables_initializer())
+        assert session.run([tf.cast(used, tf.float32), kept]) == [1.0078125, np.float32(1.01)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -89,3 +90,18 @@ def test_results_are_read_from_every_folder_that_matches_and_none_is_needed(tmp_
         write_results(str(tmp_path / folder), {"loss": float(number)}, 10 + number, None)
     assert sorted(read_results(f"{tmp_path}/eval*/*.tfevents.*")) == [(10, {"loss": 0.0}), (11, {"loss": 1.0})]
     assert list(read_results(f"{tmp_path}/none/*.tfevents.*")) == []
+
+
+def test_an_optimizer_clips_the_global_norm_of_the_gradients_that_another_applies() -> None:
+    # The numbers are TensorFlow 1.15's.
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.Variable([3.0, 4.0]), tf.Variable(0.0)
+        optimizer = tf.contrib.estimator.clip_gradients_by_norm(tf.train.MomentumOptimizer(1.0, 0.0), 1.0)
+        step = optimizer.minimize(tf.reduce_sum(x * x) / 2 + 12 * y, tf.train.get_or_create_global_step())
+        assert optimizer.get_name() == "ClipByNormMomentum" and step.name == "Momentum"
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        assert session.run(tf.train.get_global_step()) == 1
+        np.testing.assert_allclose(session.run(x), [2.7692308, 3.6923077], rtol=1e-6)
+        np.testing.assert_allclose(session.run(y), -0.923077, rtol=1e-6)
+        np.testing.assert_allclose(session.run(optimizer.get_slot(x, "momentum")), [0.23076925, 0.30769232], rtol=1e-6)

@@ -443,7 +443,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "make_early_stopping_hook read_eval_metrics stop_if_higher_hook stop_if_lower_hook "
             "stop_if_no_decrease_hook stop_if_no_increase_hook"
         ),
-        "penstock.estimator.extenders": "add_metrics forward_features",
+        "penstock.estimator.extenders": "add_metrics clip_gradients_by_norm forward_features",
     },
     "penstock.contrib.factorization": {
         "penstock.contrib.factorization.kmeans": (
@@ -832,7 +832,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.tpu": {
         "penstock.estimator.on_tpus": (
             "CrossShardOptimizer InputPipelineConfig RunConfig=TPURunConfig TPUConfig TPUEstimator TPUEstimatorSpec "
-            "cross_replica_sum"
+            "bfloat16_scope cross_replica_sum"
         ),
     },
     "penstock.contrib.training": {
@@ -1765,7 +1765,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "unittest": "mock",
     },
     "penstock.tpu": {
-        "penstock.estimator.on_tpus": "CrossShardOptimizer cross_replica_sum",
+        "penstock.estimator.on_tpus": "CrossShardOptimizer bfloat16_scope cross_replica_sum",
     },
     "penstock.train": {
         "penstock.checkpoint.files": "checkpoint_exists get_checkpoint_mtimes",

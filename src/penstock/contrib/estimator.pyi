@@ -18,6 +18,7 @@ from penstock.estimator.early_stopping import stop_if_lower_hook as stop_if_lowe
 from penstock.estimator.early_stopping import stop_if_no_decrease_hook as stop_if_no_decrease_hook
 from penstock.estimator.early_stopping import stop_if_no_increase_hook as stop_if_no_increase_hook
 from penstock.estimator.extenders import add_metrics as add_metrics
+from penstock.estimator.extenders import clip_gradients_by_norm as clip_gradients_by_norm
 from penstock.estimator.extenders import forward_features as forward_features
 
 __all__ = [
@@ -25,5 +26,5 @@ __all__ = [
     "multi_class_head", "multi_label_head", "DNNLinearCombinedEstimator", "DNNEstimator", "LinearEstimator",
     "multi_head", "logistic_regression_head", "poisson_regression_head", "regression_head", "make_early_stopping_hook",
     "read_eval_metrics", "stop_if_higher_hook", "stop_if_lower_hook", "stop_if_no_decrease_hook",
-    "stop_if_no_increase_hook", "add_metrics", "forward_features"
+    "stop_if_no_increase_hook", "add_metrics", "clip_gradients_by_norm", "forward_features"
 ]

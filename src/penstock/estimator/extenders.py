@@ -1,4 +1,4 @@
-"""Estimators made from others, with more metrics or predictions (TF: tf.contrib.estimator)."""
+"""Estimators and optimizers made from others (TF: tf.contrib.estimator)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock.estimator.calls import argument_names, call_with_known
+from penstock.estimator.delegating import DelegatingOptimizer
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.export.outputs import PredictOutput
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
 from penstock.export import export
 from penstock.graph.composite import SparseTensor
+from penstock.ops.clip import clip_by_global_norm
 from penstock.ops.sparse_to_dense import sparse_tensor_to_dense
 
 _METRIC_ARGUMENTS = {"features", "labels", "predictions", "config"}
@@ -77,3 +79,22 @@ def forward_features(
         return spec._replace(predictions={**spec.predictions, **forwarded}, export_outputs=outputs)
 
     return Estimator(model_fn, estimator.model_dir, estimator.config)
+
+
+class _ClippingOptimizer(DelegatingOptimizer):
+    """Clips the gradients' global norm before the other optimizer applies them."""
+
+    def __init__(self, opt: Any, clip_norm: Any) -> None:
+        super().__init__(opt, f"ClipByNorm{opt.get_name()}")
+        self._clip_norm = clip_norm
+
+    def apply_gradients(self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None) -> Any:
+        gradients, variables = zip(*grads_and_vars, strict=True)
+        clipped, _ = clip_by_global_norm(gradients, self._clip_norm)
+        return super().apply_gradients(list(zip(clipped, variables, strict=True)), global_step, name)
+
+
+@export("contrib.estimator.clip_gradients_by_norm")
+def clip_gradients_by_norm(optimizer: Any, clip_norm: Any) -> Any:
+    """An optimizer that applies gradients by another, scaled so that their global norm is at most `clip_norm`."""
+    return _ClippingOptimizer(optimizer, clip_norm)

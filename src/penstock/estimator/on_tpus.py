@@ -6,18 +6,22 @@ metrics are a function and its tensors, and functions of the host run beside eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from penstock import logging
+from penstock.client.variable_scope import VariableScope, variable_scope
 from penstock.estimator.calls import call_with_known
+from penstock.estimator.delegating import DelegatingOptimizer
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.run_config import RunConfig
 from penstock.estimator.spec import EstimatorSpec
 from penstock.export import export
 from penstock.ops.basic import group, identity
-from penstock.train.optimizer import Optimizer
+from penstock.ops.cast import cast
+from penstock.tensor.dtypes import bfloat16, float32
 
 MSG_NO_TPU = (
     "There are no TPUs here, so there is none to connect to: run the program without one (use_tpu=False, and no "
@@ -191,32 +195,33 @@ class TPUEstimator(Estimator):
 
 
 @export("contrib.tpu.CrossShardOptimizer", "tpu.CrossShardOptimizer")
-class CrossShardOptimizer(Optimizer):
+class CrossShardOptimizer(DelegatingOptimizer):
     """The optimizer that it is given: there is one shard (TF: tf.contrib.tpu.CrossShardOptimizer)."""
 
     def __init__(
         self, opt: Any, reduction: Any = None, name: str = "CrossShardOptimizer", group_assignment: Any = None
     ) -> None:
-        super().__init__(use_locking=False, name=name)
-        self._opt = opt
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opt.compute_gradients(*args, **kwargs)
-
-    def apply_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opt.apply_gradients(*args, **kwargs)
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self) -> Any:
-        return self._opt.variables()
+        super().__init__(opt, name)
 
 
 @export("contrib.tpu.cross_replica_sum", "tpu.cross_replica_sum")
 def cross_replica_sum(x: Any, group_assignment: Any = None, name: str | None = None) -> Any:
     """`x` itself: there is one replica (TF: tf.contrib.tpu.cross_replica_sum)."""
     return identity(x, name=name)
+
+
+@export("contrib.tpu.bfloat16_scope", "tpu.bfloat16_scope")
+@contextlib.contextmanager
+def bfloat16_scope() -> Iterator[VariableScope]:
+    """A scope in which variables of dtype bfloat16 are kept as float32, and are cast where they are got.
+
+    TF: tf.contrib.tpu.bfloat16_scope.
+    """
+    with variable_scope("", custom_getter=_kept_as_float32) as scope:
+        yield scope
+
+
+def _kept_as_float32(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if kwargs.get("dtype") != bfloat16:
+        return getter(*args, **kwargs)
+    return cast(getter(*args, **{**kwargs, "dtype": float32}), bfloat16)
