@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,18 @@ def test_files_of_vocabularies_hold_no_code(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(tf.errors.DataLossError, match=rf"vocabulary is .*{said}|{said}"):
             restore(path)
+
+
+def letters_of(texts: Iterable[str]) -> Iterable[list[str]]:
+    return [list(text) for text in texts]
+
+
+def test_a_vocabulary_in_a_file_finds_the_function_of_the_program_that_made_its_words(tmp_path: Path) -> None:
+    processor = preprocessing.VocabularyProcessor(3, tokenizer_fn=letters_of)
+    rows = [row.tolist() for row in processor.fit_transform(["ab", "bc"])]
+    processor.save(tmp_path / "vocabulary")
+    restored = preprocessing.VocabularyProcessor.restore(tmp_path / "vocabulary")
+    assert [row.tolist() for row in restored.transform(["ab", "bc"])] == rows == [[1, 2, 0], [2, 3, 0]]
 
 
 def test_a_vocabulary_can_be_made_by_hand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
@@ -77,6 +78,18 @@ class CategoricalVocabulary:
         return self._reverse_mapping[class_id]
 
 
+def _name_of(function: Any) -> list[str]:
+    """Where a function is: its module and its name there."""
+    return [getattr(function, "__module__", ""), getattr(function, "__qualname__", "")]
+
+
+def _named(place: list[str]) -> Any:
+    """The function of that name in a module that is imported; None if there is none."""
+    module, name = place
+    found = getattr(sys.modules.get(module), name, None)
+    return found if callable(found) and _name_of(found) == place else None
+
+
 class VocabularyProcessor:
     """Documents as rows of `max_document_length` word ids; shorter ones end with zeros.
 
@@ -130,7 +143,7 @@ class VocabularyProcessor:
             "format": _FORMAT,
             "max_document_length": self.max_document_length,
             "min_frequency": self.min_frequency,
-            "own_tokenizer": self._tokenizer is not tokenizer,
+            "own_tokenizer": None if self._tokenizer is tokenizer else _name_of(self._tokenizer),
             "unknown_token": vocabulary._unknown_token,
             "support_reverse": vocabulary._support_reverse,
             "frozen": vocabulary._freeze,
@@ -141,9 +154,10 @@ class VocabularyProcessor:
 
     @classmethod
     def restore(cls, filename: Any, tokenizer_fn: Callable[[Iterable[str]], Iterable[list[str]]] | None = None) -> Self:
-        """The processor in a file. A file holds no code, so one with its own `tokenizer_fn` is given that again.
+        """The processor in a file. A file holds no code, but the name of its own `tokenizer_fn`, which is that of the
+        program or of a module that it has imported, unless it is given again.
 
-        Raises DataLossError for other files, ValueError without the tokenizer.
+        Raises DataLossError for other files, ValueError if the tokenizer is not found.
         """
         with gfile.GFile(filename, "rb") as file:
             data = file.read()
@@ -163,11 +177,12 @@ class VocabularyProcessor:
             vocabulary._number(content["words"])
             vocabulary._freq.update(dict(content["counts"]))
             vocabulary.freeze(content["frozen"])
-            made = cls(content["max_document_length"], content["min_frequency"], vocabulary, tokenizer_fn)
-            own_tokenizer = content["own_tokenizer"]
+            own = content["own_tokenizer"]
+            found = tokenizer_fn or (_named(own) if isinstance(own, list) else None)
+            made = cls(content["max_document_length"], content["min_frequency"], vocabulary, found)
         except (ValueError, KeyError, TypeError) as error:
             raise errors.DataLossError(None, None, f"{filename} is no VocabularyProcessor: {error}") from None
-        if own_tokenizer and tokenizer_fn is None:
+        if own and found is None:
             raise ValueError(f"The processor in {filename} has a tokenizer_fn of its own: pass it to `restore`.")
         return made
 
