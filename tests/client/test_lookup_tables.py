@@ -180,10 +180,24 @@ def test_an_import_initialises_a_table_of_a_later_graph() -> None:
         assert session.run(found).tolist() == [[5, 0]]
 
 
+def test_a_table_exports_a_tuple_with_the_names_of_tensorflow() -> None:
+    fixed = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+    mutable = lookup.MutableHashTable(tf.string, tf.int64, -1)
+    for table, name in [
+        (fixed, "hash_table_Export"),
+        (mutable, "MutableHashTable_lookup_table_export_values_1/LookupTableExportV2"),
+    ]:
+        exported = table.export()
+        assert type(exported) is tuple
+        assert [t.name for t in exported] == [f"{name}:0", f"{name}:1"]
+        assert [t.shape.as_list() for t in exported] == [[None], [None]]
+
+
 def test_values_may_be_vectors() -> None:
     table = lookup.MutableHashTable(tf.string, tf.float32, [0.0, -1.0])
     insert, found = table.insert(["a"], [[1.0, 2.0]]), table.lookup(tf.constant([["a", "b"]]))
     keys, values = table.export()
+    assert (keys.shape.as_list(), values.shape.as_list()) == ([None], [None, 2])
     assert table.resource_handle.op.type == "MutableHashTableOfTensorsV2"
     assert found.shape.as_list() == [1, 2, 2]
     with tf.Session() as session:

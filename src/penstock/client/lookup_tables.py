@@ -24,6 +24,7 @@ from penstock.ops.lookup import (
 )
 from penstock.ops.lookup_tables import MUTABLE_DENSE_HASH_TABLE_V2
 from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.shapes import TensorShape
 
 
 @export("initializers.tables_initializer", "tables_initializer")
@@ -69,6 +70,8 @@ class LookupInterface:
 class _Table(LookupInterface):
     """A table with a handle. The value of missing keys is `default_value`."""
 
+    _keys_are_scalars = True
+
     def __init__(self, handle: Tensor, key_dtype: Any, value_dtype: Any, default_value: Tensor) -> None:
         super().__init__(key_dtype, value_dtype, handle.op.name)
         self._handle = handle
@@ -107,8 +110,16 @@ class _Table(LookupInterface):
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and their values, in the same order."""
-        with name_scope(name, f"{self.name}_lookup_table_export_values", [self._handle]) as scope:
-            return LOOKUP_TABLE_EXPORT_V2(self._handle, Tkeys=self.key_dtype, Tvalues=self.value_dtype, name=scope)
+        with name_scope(name, f"{self.name}_Export", [self._handle]) as scope:
+            return self._exported(scope)
+
+    def _exported(self, name: str | None) -> tuple[Tensor, Tensor]:
+        op = LOOKUP_TABLE_EXPORT_V2
+        keys, values = op(self._handle, Tkeys=self.key_dtype, Tvalues=self.value_dtype, name=name)
+        if self._keys_are_scalars:
+            keys.set_shape([None])
+        values.set_shape(TensorShape([None]).concatenate(self._default_value.shape))
+        return keys, values
 
 
 @export("contrib.lookup.HashTable")
@@ -151,6 +162,11 @@ class _MutableTable(_Table):
     @property
     def init(self) -> None:
         """None: there is nothing to initialise."""
+
+    def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """All keys and their values, in the same order."""
+        with name_scope(name, f"{self.name}_lookup_table_export_values", [self._handle]):
+            return self._exported(None)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
         """Set the values of `keys`: a value for each."""
@@ -232,8 +248,10 @@ class MutableDenseHashTable(_MutableTable):
         checkpoint: bool = True,
     ) -> None:
         default = convert_to_tensor(default_value, value_dtype, name="default_value")
+        empty = convert_to_tensor(empty_key, key_dtype, name="empty_key")
+        self._keys_are_scalars = empty.shape.ndims == 0
         handle = MUTABLE_DENSE_HASH_TABLE_V2(
-            convert_to_tensor(empty_key, key_dtype, name="empty_key"),
+            empty,
             convert_to_tensor(deleted_key, key_dtype, name="deleted_key"),
             value_dtype=as_dtype(value_dtype),
             value_shape=default.shape,
