@@ -61,7 +61,7 @@ def test_a_session_that_infers_shapes_writes_them_into_its_graph_def() -> None:
 
 def test_a_session_of_an_empty_graph_has_nothing_to_run_and_names_may_be_bytes() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        for nothing in ([], (), {}):
+        for nothing in ([], (), {}, None, "a", "a:0"):  # even for what it could not fetch
             with pytest.raises(RuntimeError, match="The Session graph is empty"):
                 session.run(nothing)
         assert tf.constant(3.0, name=b"three").name == "three:0"

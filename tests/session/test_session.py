@@ -71,6 +71,7 @@ def test_sparse_tensors_are_fetched_and_fed_whole(session: tf.Session) -> None:
 
 @pytest.mark.parametrize("fetch", [None, "missing:0", "missing", 3.5, object()])
 def test_what_cannot_be_fetched_is_named(session: tf.Session, fetch: object) -> None:
+    tf.constant(1.0)
     with pytest.raises((TypeError, ValueError), match="Fetch argument"):
         session.run(fetch)
 
@@ -78,6 +79,7 @@ def test_what_cannot_be_fetched_is_named(session: tf.Session, fetch: object) -> 
 def test_a_fetch_of_another_graph_is_refused(session: tf.Session) -> None:
     with tf.Graph().as_default():
         other = tf.constant(1.0)
+    tf.constant(1.0)
     with pytest.raises(ValueError, match="not an element of this graph"):
         session.run(other)
 

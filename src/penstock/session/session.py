@@ -197,9 +197,9 @@ class BaseSession:
         self._look_again = max(64, len(self._runners) * 5 // 4)
 
     def _make_runner(self, fetches: Any, keys: Iterable[Any]) -> Runner:
-        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         if not self._graph.version:
-            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+            raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         feeds, arrange = feeds_of(self._graph, keys)
         plan = self._make_step(feeds, wanted.tensors, wanted.targets)
         return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
