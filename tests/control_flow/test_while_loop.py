@@ -62,8 +62,8 @@ def test_a_loop_repeats_its_body_while_the_condition_holds(session: tf.Session, 
         lambda i, total: i < n, lambda i, total: (i + 1, total + i), [tf.constant(0), tf.constant(0)],
         parallel_iterations=parallel,
     )  # fmt: skip
-    assert isinstance(loop, list)
-    assert [session.run(loop, {n: count}) for count in (0, 1, 5, 100)] == [[0, 0], [1, 0], [5, 10], [100, 4950]]
+    assert isinstance(loop, tuple)
+    assert [session.run(loop, {n: count}) for count in (0, 1, 5, 100)] == [(0, 0), (1, 0), (5, 10), (100, 4950)]
 
 
 def test_a_loop_of_no_iteration_gives_what_entered(session: tf.Session) -> None:
@@ -152,17 +152,36 @@ def test_loop_variables_are_any_nest(session: tf.Session) -> None:
     assert session.run(found["pair"].b[0]).tolist() == [2, 3]
 
 
-def test_the_outer_structure_of_the_loop_variables_is_that_of_the_result(session: tf.Session) -> None:
-    pair = tf.while_loop(lambda a, b: a < 3, lambda a, b: Pair(a + 1, b * 2), Pair(0, 1))
+def test_the_result_has_the_structure_of_what_the_body_gives(session: tf.Session) -> None:
+    pair = tf.while_loop(lambda a, b: a < 3, lambda a, b: Pair(a + 1, b * 2), (0, 1))
     assert isinstance(pair, Pair)
     assert session.run([pair.a, pair.b]) == [3, 8]
-    as_tuple = tf.while_loop(lambda a, b: a < 3, lambda a, b: [a + 1, b * 2], (0, 1))
-    assert isinstance(as_tuple, tuple)
+    for start in ([0, 1], (0, 1), Pair(0, 1)):
+        for kind in (list, tuple):
+            found = tf.while_loop(lambda a, b: a < 3, lambda a, b, kind=kind: kind([a + 1, b * 2]), start)
+            assert type(found) is kind
+            assert session.run(list(found)) == [3, 8]
 
 
 def test_one_nest_is_one_loop_variable(session: tf.Session) -> None:
     state = tf.while_loop(lambda s: s["i"] < 3, lambda s: [{"i": s["i"] + 1, "x": s["x"] * 2}], [{"i": 0, "x": 1}])
-    assert session.run([state["i"], state["x"]]) == [3, 8]
+    assert isinstance(state, list)
+    assert session.run([state[0]["i"], state[0]["x"]]) == [3, 8]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [(lambda a: a + 1, list), (lambda a: [a + 1], list), (lambda a: (a + 1,), tuple)],
+    ids=["tensor", "list", "tuple"],
+)
+def test_a_single_variable_is_a_tensor_unless_its_structure_is_asked_for(
+    session: tf.Session, body: Any, kind: type
+) -> None:
+    for start in ([0], (0,)):
+        assert session.run(tf.while_loop(lambda a: a < 3, body, start)) == 3
+        found = tf.while_loop(lambda a: a < 3, body, start, return_same_structure=True)
+        assert type(found) is kind
+        assert session.run(found[0]) == 3
 
 
 def test_sparse_tensors_go_round(session: tf.Session) -> None:

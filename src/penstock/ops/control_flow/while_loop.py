@@ -191,8 +191,8 @@ def while_loop(
     change from one iteration to the next, except as `shape_invariants` (the same structure, of TensorShapes) allows. At
     most `parallel_iterations` iterations run at once if the executor overlaps them. With `back_prop` gradients can be
     taken (without, none flow); what they need is kept, in host memory with `swap_memory`. `maximum_iterations` bounds
-    the count. The result has the structure of `loop_vars`; a single tensor is returned as such, unless
-    `return_same_structure`. Raises TypeError or ValueError for invalid arguments.
+    the count. The result has the structure of what `body` returns (a tuple if that is one); a single tensor is returned
+    as such, unless `return_same_structure`. Raises TypeError or ValueError for invalid arguments.
     """
     if not callable(cond):
         raise TypeError("cond must be callable.")
@@ -218,6 +218,8 @@ def while_loop(
         if shape_invariants is not None:
             shapes = pack.shapes(structure, values, shape_invariants)
         context = WhileContext(parallel_iterations, back_prop, swap_memory)
+        returned: Any = None
+        is_bare = False
 
         def flat_condition(*tensors: Tensor) -> Any:
             packed = pack.packed(list(tensors))
@@ -229,19 +231,18 @@ def while_loop(
             packed = pack.packed(list(tensors))
             following = packed[0] + 1 if limited else None  # before the program's nodes
             rest = packed[1] if limited else packed
-            found = body(*rest)
-            if not isinstance(found, list | tuple) or (len(rest) == 1 and not _is_whole(found, rest)):
-                found = [found]
-            found = list(found)
-            if limited:
-                found = [following, found]
+            nonlocal returned, is_bare
+            returned = body(*rest)
+            is_bare = not isinstance(returned, list | tuple) or (len(rest) == 1 and not _is_whole(returned, rest))
+            returned = [returned] if is_bare else returned
+            found = [following, list(returned)] if limited else list(returned)
             same_structure(structure, found)
             return pack.tensors(found)
 
         context.build(flat_condition, flat_body, values, shapes)
-        result = pack.packed(context.exits)
-    result = result[1] if limited else result
-    return result[0] if single or (len(result) == 1 and not return_same_structure) else _like(loop_vars, result)
+        results = pack.wholes(context.exits)[limited:]
+    result = pack_like(returned, results)
+    return result[0] if single or (not return_same_structure and (is_bare or len(results) == 1)) else result
 
 
 def _is_reference(value: Any) -> bool:
@@ -252,12 +253,6 @@ def _is_reference(value: Any) -> bool:
 def _is_whole(found: Any, rest: list[Any]) -> bool:
     """Whether `found` is a list of the only loop variable, not that variable (a list itself)."""
     return len(found) == 1 and not (isinstance(rest[0], list | tuple) and not isinstance(found[0], list | tuple))
-
-
-def _like(loop_vars: Any, result: list[Any]) -> Any:
-    if isinstance(loop_vars, tuple) and hasattr(loop_vars, "_fields"):
-        return type(loop_vars)(*result)
-    return tuple(result) if isinstance(loop_vars, tuple) else result
 
 
 class _Packer:
@@ -298,12 +293,16 @@ class _Packer:
         return found
 
     def packed(self, tensors: list[Tensor]) -> Any:
+        return pack_like(self._structure, self.wholes(tensors))
+
+    def wholes(self, tensors: list[Tensor]) -> list[Any]:
+        """The loop variables, one after the other, that `tensors` represent."""
         leaves, position = [], 0
         for leaf in self._leaves:
             count = len(_parts(leaf))
             leaves.append(_whole(leaf, tensors[position : position + count]))
             position += count
-        return pack_like(self._structure, leaves)
+        return leaves
 
 
 def _parts(leaf: Any) -> list[Any]:
