@@ -11,6 +11,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
+from penstock.graph.scopes import seed_count
 
 Pair = collections.namedtuple("Pair", ["a", "b"])
 BOTH_KINDS = pytest.mark.parametrize("use_resource", [False, True], ids=["ref", "resource"])
@@ -164,15 +165,38 @@ def test_a_list_of_one_in_a_list_keeps_its_place(session: tf.Session) -> None:
 
 
 @BOTH_KINDS
-def test_branches_of_nothing_or_operations_give_an_operation(session: tf.Session, use_resource: bool) -> None:
+def test_an_operation_that_a_branch_gives_is_the_predicate_as_a_tensor(session: tf.Session, use_resource: bool) -> None:
     pred, v = flag(), tf.Variable(0.0, use_resource=use_resource)
     done = tf.cond(pred, lambda: tf.group(v.assign_add(1.0)), lambda: tf.no_op())
-    nothing = tf.cond(pred, lambda: None, lambda: None)
-    assert isinstance(done, tf.Operation)
+    assert (done.name, done.dtype, done.shape) == ("cond/Merge:0", tf.bool, [])
     session.run(v.initializer)
     for value, total in [(True, 1), (False, 1), (True, 2)]:
-        assert session.run([done, nothing], {pred: value}) == [None, None]
+        assert session.run(done, {pred: value}) == value
         assert session.run(v) == total
+
+
+def test_a_branch_may_give_an_operation_where_the_other_gives_a_bool(session: tf.Session) -> None:
+    pred = flag()
+    assert both(session, tf.cond(pred, lambda: [tf.constant(False)], tf.no_op), pred) == [False, False]
+    assert both(session, tf.cond(pred, tf.no_op, lambda: tf.constant(True)), pred) == [True, True]
+    found = tf.cond(pred, lambda: {"a": 1, "b": tf.no_op()}, lambda: {"b": tf.no_op(), "a": 4})
+    assert both(session, found, pred) == [{"a": 1, "b": True}, {"a": 4, "b": False}]
+    chosen = tf.case([(pred, lambda: tf.constant(False)), (pred, tf.no_op)], default=tf.no_op)
+    assert both(session, chosen, pred) == [False, False]
+
+
+def test_conditionals_make_as_many_nodes_as_tensorflow() -> None:
+    """TensorFlow 1.15.5's counts, of which seeds are made."""
+    x, pred = tf.placeholder(tf.float32, [3]), flag()
+    cases: list[tuple[Any, int]] = [
+        (lambda: tf.cond(pred, lambda: x * 2, lambda: x), 9),
+        (lambda: tf.cond(pred, lambda: tf.no_op(), lambda: tf.group(tf.constant(1))), 10),
+        (lambda: tf.cond(pred, lambda: tf.cond(pred, lambda: x, lambda: x + 1), lambda: x * x), 18),
+    ]
+    for build, nodes in cases:
+        before = seed_count()
+        build()
+        assert seed_count() - before == nodes
 
 
 def test_indexed_slices_are_chosen_as_such(session: tf.Session) -> None:
@@ -381,8 +405,11 @@ def test_running_an_operation_of_the_branch_not_taken_does_nothing(session: tf.S
     ("if_true", "if_false", "kind", "match"),
     [
         (lambda: 1, lambda: 2.0, (TypeError, ValueError), "must have the same type: int32, float32"),
-        (lambda: [1, 2], lambda: [1], ValueError, "same number of outputs"),
-        (lambda: 1, lambda: None, ValueError, "same number of outputs"),
+        (lambda: [1, 2], lambda: [1], (TypeError, ValueError), "Incompatible return"),
+        (lambda: 1, lambda: None, ValueError, "false_fn must have a return value"),
+        (lambda: None, lambda: None, ValueError, "true_fn must have a return value"),
+        (lambda: 1.0, tf.no_op, ValueError, "must have the same type: float32, bool"),
+        (list, list, ValueError, "at least one result"),
         (lambda: [1, [2, 3]], lambda: [[1, 2], 3], (TypeError, ValueError), "structure"),
         (lambda: {"a": 1}, lambda: {"b": 1}, (TypeError, ValueError), "keys"),
         (lambda: {"a": 1}, lambda: [1], (TypeError, ValueError), "structure"),
@@ -394,7 +421,7 @@ def test_running_an_operation_of_the_branch_not_taken_does_nothing(session: tf.S
             "IndexedSlices|structure",
         ),
     ],
-    ids=["dtype", "count", "none", "nesting", "keys", "kinds", "leaf", "composite"],
+    ids=["dtype", "count", "none", "nones", "operation", "empty", "nesting", "keys", "kinds", "leaf", "composite"],
 )
 def test_branches_that_do_not_match_are_refused(if_true: Any, if_false: Any, kind: Any, match: str) -> None:
     with pytest.raises(kind, match=match):

@@ -12,9 +12,9 @@ from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
+from penstock.graph.scopes import control_dependencies, get_default_graph, more_nodes, name_scope
 from penstock.nested import tree
-from penstock.ops.basic import identity, no_op
+from penstock.ops.basic import identity
 from penstock.ops.control_flow.nest import flatten, map_structure, pack_like
 from penstock.tensor.dtypes import bool as bool_dtype
 
@@ -66,7 +66,8 @@ def cond(
 
     pred: a scalar bool tensor. Both functions return the same structure with the same dtypes; only the nodes of one
     run, but their inputs from outside are always computed. Without `strict`, a list of one tensor is returned as that
-    tensor. Raises TypeError or ValueError if the branches do not match.
+    tensor. An operation that a function returns counts as a bool tensor: `pred`, once the operation has run. Raises
+    TypeError or ValueError if the branches do not match, or one returns None.
     """
     for new, old, name_of_new in [(true_fn, fn1, "true_fn"), (false_fn, fn2, "false_fn")]:
         if new is not None and old is not None:
@@ -83,43 +84,36 @@ def cond(
         if pred.shape.ndims not in (None, 0):
             raise ValueError(f"cond needs a scalar pred; {pred.name} has shape {pred.shape}")
         when_true, when_false = make_branches(pred, "cond")
-        originals_t, flat_t = _build_branch(when_true, true_fn, strict)
-        originals_f, flat_f = _build_branch(when_false, false_fn, strict)
+        originals_t, flat_t = _build_branch(when_true, true_fn, strict, "true_fn")
+        originals_f, flat_f = _build_branch(when_false, false_fn, strict, "false_fn")
         _check_same(originals_t, originals_f, flat_t, flat_f)
         merged = [_merge(f, t) for f, t in zip(flat_f, flat_t, strict=True)]
-    if isinstance(originals_t, _Nothing):
-        return merged[0].op if not isinstance(merged[0], IndexedSlices) else merged[0]
     return pack_like(originals_t, merged)
 
 
-class _Nothing:
-    """A branch that returned None or an operation."""
-
-
-def _build_branch(context: CondContext, fn: Callable[[], Any], strict: bool) -> tuple[Any, list[Any]]:
+def _build_branch(context: CondContext, fn: Callable[[], Any], strict: bool, role: str) -> tuple[Any, list[Any]]:
     """What `fn` returns (the only item of a list or tuple, unless `strict`), and its leaves as tensors of the
     branch."""
     with context.entered():
         original = fn()
+        if original is None:
+            raise ValueError(f"{role} must have a return value. To do nothing, return tf.no_op().")
         if not strict and isinstance(original, list | tuple) and len(original) == 1:
             original = original[0]
-        if original is None:
-            return _Nothing(), [_token(no_op())]
-        if isinstance(original, Operation):
-            return _Nothing(), [_token(original)]
         return original, [_leaf(context, leaf) for leaf in flatten(original)]
 
 
-def _token(op: Operation) -> Tensor:
+def _done(context: CondContext, op: Operation) -> Tensor:
+    """An operation that a branch returns stands for the value of `pred`, once it has run."""
     with control_dependencies([op]):
-        return identity(convert_to_tensor(0, name="token"))
+        return identity(context._pivot, name="control_dependency")
 
 
 def _leaf(context: CondContext, leaf: Any) -> Any:
     if leaf is None:
         raise ValueError("a branch of cond returned None among its values")
     if isinstance(leaf, Operation):
-        return _token(leaf)
+        return _done(context, leaf)
     if isinstance(leaf, IndexedSlices):
         shape = leaf.dense_shape
         return IndexedSlices(_inside(context, leaf.values), _inside(context, leaf.indices),
@@ -135,16 +129,22 @@ def _leaf(context: CondContext, leaf: Any) -> Any:
 
 
 def _inside(context: CondContext, value: Any) -> Tensor:
-    """A value from outside the branch is returned by a node of the branch."""
+    """A tensor of the branch; references are read there."""
     tensor = convert_to_tensor(value)
-    return identity(tensor) if not context.contains(tensor.op) or tensor.dtype._is_ref_dtype else tensor
+    if tensor.dtype._is_ref_dtype:
+        more_nodes(-1)  # TensorFlow merges the references
+        return identity(tensor)
+    return context.capture(tensor)
 
 
 def _check_same(original_t: Any, original_f: Any, flat_t: list[Any], flat_f: list[Any]) -> None:
-    if isinstance(original_t, _Nothing) != isinstance(original_f, _Nothing) or len(flat_t) != len(flat_f):
-        raise ValueError("true_fn and false_fn must return the same number of outputs")
-    if not isinstance(original_t, _Nothing):
+    try:
         tree.assert_same_structure(original_t, original_f)
+    except (TypeError, ValueError) as error:
+        kind = "types" if isinstance(error, TypeError) else "values"
+        raise type(error)(f"Incompatible return {kind} of true_fn and false_fn: {error}") from None
+    if not flat_t:
+        raise ValueError("true_fn and false_fn must return at least one result.")
     for t, f in zip(flat_t, flat_f, strict=True):
         if type(t) is not type(f) and isinstance(t, Tensor) != isinstance(f, Tensor):
             raise TypeError(

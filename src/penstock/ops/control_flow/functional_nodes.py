@@ -106,8 +106,7 @@ def lower_case(op: Operation, inputs: list[Tensor]) -> Body:
         return last(), []
     for i, branch in reversed(list(enumerate(branches))):
         last = _either(index, i, branch, last)
-    found = last()
-    return ([], [found]) if isinstance(found, Operation) else (found, [])
+    return _results_and_effects(last())
 
 
 Branch = Callable[[], Any]
@@ -130,8 +129,12 @@ def _either(index: Tensor, i: int, branch: Branch, otherwise: Branch) -> Branch:
 
 
 def _chosen(pred: Tensor, when_true: Branch, when_false: Branch) -> Body:
-    found = cond(pred, when_true, when_false, strict=True)
-    return ([], [found]) if isinstance(found, Operation) else (found, [])
+    return _results_and_effects(cond(pred, when_true, when_false, strict=True))
+
+
+def _results_and_effects(found: Any) -> Body:
+    """A list of results, or what stands for an operation that runs only for its effects."""
+    return ([], [found.op]) if isinstance(found, Tensor | Operation) else (found, [])
 
 
 def _truth(value: Tensor) -> Tensor:
