@@ -58,7 +58,7 @@ def test_weights_of_keras_3_are_loaded_into_a_model_that_is_there(ending: str, f
 def test_a_model_is_compiled_as_keras_3_had_it(files: Path) -> None:
     model = tf.keras.models.load_model(files / "images.keras")
     assert isinstance(model.optimizer, tf.keras.optimizers.Adam)
-    assert model.optimizer.get_config()["lr"] == pytest.approx(0.001)
+    assert model.optimizer.get_config()["learning_rate"] == pytest.approx(0.001)
     x = np.zeros((4, 8, 8, 3), np.float32)
     assert np.isfinite(model.train_on_batch([x, x], [np.zeros(4), np.zeros(4)])[0])
 

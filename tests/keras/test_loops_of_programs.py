@@ -41,7 +41,7 @@ def test_functions_are_made_before_they_are_needed() -> None:
     model._make_predict_function()
     K.get_session()  # which initialises the variables
     tf.get_default_graph().finalize()
-    assert len(model.optimizer.get_weights()) == 7  # steps; m, v and vhat of kernel and bias
+    assert len(model.optimizer.get_weights()) == 5  # steps; m and v of kernel and bias
     model.train_on_batch(np.ones([1, 2]), np.ones([1, 1]))
     model.test_on_batch(np.ones([1, 2]), np.ones([1, 1]))
     assert model.predict(np.ones([1, 2])).shape == (1, 1)

@@ -50,7 +50,7 @@ def test_the_file_has_keras_groups_attributes_and_names(tmp_path: Path) -> None:
         names = [name.decode() for name in weights["dense"].attrs["weight_names"]]
         assert names == ["dense/kernel:0", "dense/bias:0"]
         np.testing.assert_array_equal(weights["dense"]["dense/kernel:0"][()], model.get_weights()[0])
-        assert len(file["optimizer_weights"].attrs["weight_names"]) == 1 + 3 * 6
+        assert len(file["optimizer_weights"].attrs["weight_names"]) == 1 + 2 * 6
 
 
 @pytest.mark.parametrize("name", ["weights.h5", "weights"])

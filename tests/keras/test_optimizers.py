@@ -42,8 +42,22 @@ def rmsprop(p: Any, g: Any, t: int, s: State) -> Any:
 
 
 def adagrad(p: Any, g: Any, t: int, s: State) -> Any:
-    s["a"] = s.get("a", 0) + g * g
+    s["a"] = s.get("a", 0.1) + g * g
     return p - 0.1 * g / (np.sqrt(s["a"]) + EPSILON)
+
+
+def centered(p: Any, g: Any, t: int, s: State, momentum: float = 0.0) -> Any:
+    s["a"] = 0.9 * s.get("a", 0) + 0.1 * g * g
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    spread = s["a"] - s["m"] ** 2
+    s["v"] = momentum * s.get("v", 0) + 0.1 * g / (np.sqrt(spread + EPSILON) if momentum else np.sqrt(spread) + EPSILON)
+    return p - s["v"]
+
+
+def with_momentum(p: Any, g: Any, t: int, s: State) -> Any:
+    s["a"] = 0.9 * s.get("a", 0) + 0.1 * g * g
+    s["v"] = 0.5 * s.get("v", 0) + 0.1 * g / np.sqrt(s["a"] + EPSILON)
+    return p - s["v"]
 
 
 def adadelta(p: Any, g: Any, t: int, s: State) -> Any:
@@ -81,7 +95,10 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "nesterov": (lambda: O.SGD(0.1, momentum=0.9, nesterov=True), nesterov),
     "rmsprop": (lambda: O.RMSprop(0.1), rmsprop),
     "adagrad": (lambda: O.Adagrad(0.1), adagrad),
-    "adadelta": (lambda: O.Adadelta(), adadelta),
+    "rmsprop centered": (lambda: O.RMSprop(0.1, centered=True), centered),
+    "rmsprop with momentum": (lambda: O.RMSprop(0.1, momentum=0.5), with_momentum),
+    "rmsprop with both": (lambda: O.RMSprop(0.1, momentum=0.5, centered=True), lambda *args: centered(*args, 0.5)),
+    "adadelta": (lambda: O.Adadelta(1.0), adadelta),
     "adam": (lambda: O.Adam(0.1), adam),
     "amsgrad": (lambda: O.Adam(0.1, amsgrad=True), lambda *args: adam(*args, amsgrad=True)),
     "adamax": (lambda: O.Adamax(0.1), adamax),
@@ -102,6 +119,61 @@ def test_an_optimizer_updates_weights_by_its_formula(name: str, use_resource: bo
         step([])
         np.testing.assert_allclose(tf.keras.backend.get_value(weight), expected, rtol=2e-4, atol=1e-5)
     assert tf.keras.backend.get_value(optimizer.iterations) == 4
+
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "SGD": {"learning_rate": 0.01, "momentum": 0.0, "nesterov": False},
+    "RMSprop": {"learning_rate": 0.001, "rho": 0.9, "momentum": 0.0, "epsilon": 1e-7, "centered": False},
+    "Adagrad": {"learning_rate": 0.001, "initial_accumulator_value": 0.1, "epsilon": 1e-7},
+    "Adadelta": {"learning_rate": 0.001, "rho": 0.95, "epsilon": 1e-7},
+    "Adam": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "amsgrad": False},
+    "Adamax": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "Nadam": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "decay": 0.004},
+}
+"""What `get_config` of TensorFlow 1.15's classes says."""
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_an_optimizer_has_the_defaults_of_tensorflow_1_15(name: str) -> None:
+    config = getattr(O, name)().get_config()
+    assert config == {"name": name, "decay": 0.0, **DEFAULTS[name], "learning_rate": pytest.approx(
+        DEFAULTS[name]["learning_rate"])} | ({"decay": pytest.approx(0.004)} if name == "Nadam" else {})  # fmt: skip
+
+
+def test_adagrad_begins_with_zero_where_only_its_name_is_given() -> None:
+    assert O.get("adagrad").get_config()["initial_accumulator_value"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "kept"),
+    [
+        (lambda: O.SGD(), 1),
+        (lambda: O.SGD(momentum=0.5), 2),
+        (lambda: O.RMSprop(), 2),
+        (lambda: O.RMSprop(momentum=0.5, centered=True), 4),
+        (lambda: O.Adam(), 3),
+        (lambda: O.Adam(amsgrad=True), 4),
+        (lambda: O.Nadam(), 4),
+    ],
+)
+def test_the_state_is_the_number_of_steps_and_what_the_settings_make_use_of(make: Any, kept: int) -> None:
+    optimizer, weight = make(), tf.Variable(START)
+    optimizer.get_updates(tf.reduce_sum(weight**2), [weight])
+    assert len(optimizer.weights) == kept
+    assert optimizer.weights[0] is optimizer.iterations
+
+
+def test_state_of_keras_before_fits() -> None:
+    """Which had no number of steps for RMSprop, and a zero in place of Adam's greatest."""
+    weight, others = tf.Variable(START), [np.full((2, 2), 2.0), np.full((2, 2), 3.0)]
+    rms, adam = O.RMSprop(), O.Adam()
+    for optimizer in (rms, adam):
+        optimizer.get_updates(tf.reduce_sum(weight**2), [weight])
+    rms.set_weights(others[:1])
+    np.testing.assert_array_equal(rms.get_weights()[1], others[0])
+    adam.set_weights([np.array(7), *others, np.zeros(1)])
+    assert adam.get_weights()[0] == 7
+    np.testing.assert_array_equal(adam.get_weights()[2], others[1])
 
 
 def test_gradients_are_clipped_each_by_itself() -> None:
@@ -133,7 +205,7 @@ def test_the_learning_rate_is_a_variable_that_programs_set() -> None:
     optimizer.lr = 0.5
     config = O.serialize(optimizer)
     assert config["class_name"] == "RMSprop"
-    assert config["config"]["lr"] == 0.5
+    assert config["config"]["learning_rate"] == 0.5
     assert tf.keras.backend.get_value(O.deserialize(config).lr) == 0.5
 
 

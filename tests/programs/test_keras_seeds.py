@@ -1,4 +1,4 @@
-"""`np.random.seed` in programs of Keras as a package of its own: it fixes initial weights."""
+"""Numbers in programs of Keras as a package of its own: `np.random.seed` fixes weights; optimizers are of 2.2."""
 
 from __future__ import annotations
 
@@ -23,4 +23,39 @@ def test_initial_weights_are_those_of_numpys_seed(tmp_path: Path) -> None:
     assert output_of(tmp_path, WEIGHTS) == (
         "[0.4399, 0.46108, -0.43596]\n[0.0, 0.0]\n[-0.33547, -0.54456, -0.31137]\n[-0.02532, 0.27263, -0.74625]\n"
         "[0.0, 1.0, 0.0]\n[0.5021, 0.65789]\n[0.0, 0.0]\n"
+    )
+
+
+OPTIMIZERS = """
+import numpy as np
+from keras import optimizers
+from keras.layers import Dense
+from keras.models import Sequential
+
+for name in ("Adagrad", "Adadelta", "Adamax", "Nadam"):
+    print(sorted((k, round(v, 6)) for k, v in getattr(optimizers, name)().get_config().items() if k != "epsilon"))
+x = np.arange(12).reshape(4, 3) / 4.0
+for make in (lambda: optimizers.SGD(0.1, 0.0, 0.0, False, clipnorm=0.5), lambda: optimizers.Adam(0.1),
+             lambda: "rmsprop", lambda: "adagrad", lambda: "nadam", lambda: "adadelta"):
+    model = Sequential([Dense(2, input_shape=(3,))])
+    model.set_weights([np.full((3, 2), 0.5), np.array([0.5, -0.5])])
+    model.compile(make(), "mse")
+    model.train_on_batch(x, np.ones((4, 2)))
+    print(np.float64(model.get_weights()[1]).round(5).tolist(), [w.shape for w in model.optimizer.get_weights()])
+"""
+
+
+def test_optimizers_have_defaults_state_and_clipping_of_keras_alone(tmp_path: Path) -> None:
+    # Keras 2.2.5 prints the same; its norm is that of all gradients together.
+    assert output_of(tmp_path, OPTIMIZERS) == (
+        "[('decay', 0.0), ('lr', 0.01)]\n"
+        "[('decay', 0.0), ('lr', 1.0), ('rho', 0.95)]\n"
+        "[('beta_1', 0.9), ('beta_2', 0.999), ('decay', 0.0), ('lr', 0.002)]\n"
+        "[('beta_1', 0.9), ('beta_2', 0.999), ('lr', 0.002), ('schedule_decay', 0.004)]\n"
+        "[0.48821, -0.50424] [(), (3, 2), (2,)]\n"
+        "[0.4, -0.6] [(), (3, 2), (2,), (3, 2), (2,), (1,), (1,)]\n"
+        "[0.49684, -0.50316] [(3, 2), (2,)]\n"
+        "[0.49, -0.51] [(3, 2), (2,)]\n"
+        "[0.49789, -0.50211] [(), (3, 2), (2,), (3, 2), (2,)]\n"
+        "[0.49859, -0.50141] [(3, 2), (2,), (3, 2), (2,)]\n"
     )

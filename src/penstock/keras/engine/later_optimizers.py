@@ -13,8 +13,9 @@ _SLOTS: dict[str, tuple[str, ...]] = {
     "SGD": ("moment",),
 }
 """Optimizers that are the same in both, and what they keep for each weight, in the order of Keras 3's files."""
+_ONE_BY_ONE = ("velocity", "mean", "vhat")
+"""What those keep that have more, for all weights together after that."""
 _NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "centered": (False,),
     "global_clipnorm": (None,),
     "gradient_accumulation_steps": (None,),
     "loss_scale_factor": (None,),
@@ -22,8 +23,8 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "weight_decay": (None,),
 }
 """Arguments that Keras 3 has besides, and their values that mean what is here."""
-_WITHOUT_EFFECT = ("ema_momentum", "ema_overwrite_frequency", "initial_accumulator_value")
-"""Those that mean nothing without others, or until there is a state."""
+_WITHOUT_EFFECT = ("ema_momentum", "ema_overwrite_frequency")
+"""Those that mean nothing without others."""
 
 
 def of_later(description: Any) -> Any:
@@ -35,8 +36,6 @@ def of_later(description: Any) -> Any:
         for name, value in description["config"].items()
         if name not in _WITHOUT_EFFECT and value not in _NEUTRAL.get(name, ())
     }
-    if description["class_name"] == "RMSprop" and config.get("momentum") == 0:
-        del config["momentum"]
     return {"class_name": description["class_name"], "config": config}
 
 
@@ -46,7 +45,7 @@ def as_later(optimizer: Any) -> dict[str, Any]:
     config = optimizer.get_config()
     if name not in _SLOTS or config.pop("decay", 0):
         raise NotImplementedError(f"Keras 3 has no {name} as this one is: the model is saved without its optimizer.")
-    config["learning_rate"] = config.pop("lr")
+    config["learning_rate"] = config.pop("lr", config.get("learning_rate"))
     return {"module": "keras.optimizers", "class_name": name, "config": config, "registered_name": None}
 
 
@@ -60,6 +59,5 @@ def state_of(optimizer: Any) -> list[Any]:
     found = [optimizer.iterations, optimizer.lr]
     if slots:
         found += [variable for of_weight in zip(*(slots[key] for key in kept), strict=True) for variable in of_weight]
-        if name == "Adam" and optimizer.amsgrad:
-            found += slots["vhat"]
+        found += [variable for key in _ONE_BY_ONE if key in optimizer._kept_slots() for variable in slots[key]]
     return found

@@ -36,6 +36,8 @@ class Optimizer(Trackable):
     """Makes the nodes of a training step. Subclasses define `_slots` and `_update`; those of programs define
     `get_updates` and `get_config`, and make their variables themselves, `lr` and `iterations` among them.
 
+    Defaults, formulas and the order of the state are those of TensorFlow 1.15's classes (`optimizer_v2`), which take
+    `lr`, `decay`, `clipnorm` and `clipvalue` by name only.
     clipnorm: gradients are scaled down to this norm, each by itself. clipvalue: their elements are kept within ± this.
     """
 
@@ -45,7 +47,8 @@ class Optimizer(Trackable):
     """What it keeps for each weight, in the order of files."""
     _counts_first = True
     """Whether files begin with the number of steps."""
-    _hypers: tuple[str, ...] = ("lr", "decay")
+    _hypers: tuple[str, ...] = ("name", "learning_rate", "decay")
+    """The arguments, as `get_config` has them."""
     _saved_hypers: tuple[str, ...] = ("decay", "learning_rate")
     """What TensorFlow has in variables, which checkpoints of objects hold."""
     _saved_slots: Mapping[str, str] = {}
@@ -56,7 +59,7 @@ class Optimizer(Trackable):
         unknown = set(kwargs) - {"clipnorm", "clipvalue", "name"}
         if unknown:
             raise TypeError(f"Unexpected keyword argument passed to optimizer: {', '.join(sorted(unknown))}")
-        kwargs.pop("name", None)
+        self._name = kwargs.pop("name", None) or type(self).__name__
         for name, value in kwargs.items():
             if value is not None and value < 0:
                 raise ValueError(f"Expected {name} >= 0, received: {value}")
@@ -70,7 +73,8 @@ class Optimizer(Trackable):
         self.initial_decay = decay
         with name_scope(type(self).__name__):
             self.iterations = _variable(np.int64(0), "iterations")
-            self._lr = _variable(np.float32(lr), "lr")
+            lr = lr() if callable(lr) else lr
+            self._lr = lr if isinstance(lr, Variable | Tensor) else _variable(np.float32(lr), "lr")
             self.decay = _variable(np.float32(decay), "decay")
 
     @property
@@ -94,9 +98,13 @@ class Optimizer(Trackable):
         raise NotImplementedError
 
     def _slot(self, name: str, p: Any) -> Any:
-        zeros = np.zeros(p.shape.as_list(), p.dtype.base_dtype.as_numpy_dtype)
+        first = np.full(p.shape.as_list(), self._begin(name), p.dtype.base_dtype.as_numpy_dtype)
         resource = isinstance(p, ResourceVariable)  # training ops take variables of one kind
-        return Variable(zeros, trainable=False, name=f"{name}_{p.op.name}", use_resource=resource)
+        return Variable(first, trainable=False, name=f"{name}_{p.op.name}", use_resource=resource)
+
+    def _begin(self, name: str) -> float:
+        """What the elements of a slot are at first."""
+        return 0.0
 
     # --- what models use --------------------------------------------------------------------------------
 
@@ -109,7 +117,7 @@ class Optimizer(Trackable):
                     f"An operation has `None` for gradient with respect to {param.name}: the loss does not depend on "
                     "it, or only through ops without a gradient (K.argmax, K.round, K.eval)."
                 )
-        return [self._clipped(convert_to_tensor(grad)) for grad in grads]
+        return self._clipped([convert_to_tensor(grad) for grad in grads])
 
     def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
         """The nodes of a training step for these weights; of all replicas together, if it is called in each."""
@@ -128,8 +136,12 @@ class Optimizer(Trackable):
         `apply_gradients`. var_list: the variables, or a function that returns them."""
         params = flat(var_list() if callable(var_list) else var_list)
         grads = gradients(loss() if callable(loss) else loss, params, grad_ys=grad_loss)
-        clipped = [None if grad is None else self._clipped(convert_to_tensor(grad)) for grad in grads]
-        return self.apply_gradients(zip(clipped, params, strict=True), name=name)
+        found = [
+            (convert_to_tensor(grad), param) for grad, param in zip(grads, params, strict=True) if grad is not None
+        ]
+        clipped = iter(self._clipped([grad for grad, _ in found]))
+        pairs = [(None if grad is None else next(clipped), p) for grad, p in zip(grads, params, strict=True)]
+        return self.apply_gradients(pairs, name=name)
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], name: str | None = None) -> Operation:
         """An operation that changes each variable by its gradient, and counts the step.
@@ -148,13 +160,16 @@ class Optimizer(Trackable):
         """What it keeps: the number of steps, and its slots."""
         return [self.iterations, *(weight for weight in self.weights if weight is not self.iterations)]
 
-    def _clipped(self, grad: Tensor) -> Tensor:
+    def _clipped(self, grads: list[Tensor]) -> list[Tensor]:
         clips = self._clips()
         if clips.get("clipnorm"):
-            grad = clip_by_norm(grad, clips["clipnorm"])
+            grads = self._clipped_to_norm(grads, clips["clipnorm"])
         if clips.get("clipvalue"):
-            grad = clip_by_value(grad, -clips["clipvalue"], clips["clipvalue"])
-        return grad
+            grads = [clip_by_value(grad, -clips["clipvalue"], clips["clipvalue"]) for grad in grads]
+        return grads
+
+    def _clipped_to_norm(self, grads: list[Tensor], norm: float) -> list[Tensor]:
+        return [clip_by_norm(grad, norm) for grad in grads]
 
     def _updates(self, grads: list[Any], params: list[Any]) -> list[Any]:
         self.make_slots(params)
@@ -165,7 +180,7 @@ class Optimizer(Trackable):
         t = cast(self.iterations.value() + 1, "float32")
         self.updates = []
         for i, param, grad in zip(places, params, grads, strict=True):
-            slots = {name: self._of[name][i] for name in self._slots}
+            slots = {name: of_name[i] for name, of_name in self._of.items()}
             updated = flat(self._update(param, grad, rate, t, slots))
             constraint = getattr(param, "constraint", None)
             if constraint is not None:
@@ -183,13 +198,13 @@ class Optimizer(Trackable):
             return
         new = [param for param in params if id(param) not in self._slotted]
         with control_dependencies(None), name_scope(f"training/{type(self).__name__}"):
-            made = {name: [self._slot(name, p) for p in new] for name in self._slots}
-        slots = [slot for name in self._slots for slot in made[name]]
+            made = {name: [self._slot(name, p) for p in new] for name in self._stored_slots()}
+        slots = [slot for of_name in made.values() for slot in of_name]
         if not self._slotted:
             self.weights = [self.iterations, *self._own()] if self._counts_first else []
         self.weights += slots
         self._slotted += map(id, new)
-        self._of = {name: [*self._of.get(name, ()), *made[name]] for name in self._slots}
+        self._of = {name: [*self._of.get(name, ()), *made[name]] for name in made}
 
     def _own(self) -> list[Any]:
         """State of the optimizer itself."""
@@ -228,6 +243,10 @@ class Optimizer(Trackable):
         """Those that the settings make use of."""
         return self._slots
 
+    def _stored_slots(self) -> tuple[str, ...]:
+        """Those that there are, and files have."""
+        return self._kept_slots()
+
     # --- state ------------------------------------------------------------------------------------------
 
     def get_weights(self) -> list[np.ndarray]:
@@ -235,13 +254,23 @@ class Optimizer(Trackable):
         return K.batch_get_value(self.weights)
 
     def set_weights(self, weights: Any) -> None:
-        """Set the state. Raises ValueError if the number of arrays or a shape is different."""
+        """Set the state, which may be one of Keras's classes before these. Raises ValueError if the number of
+        arrays or a shape is different."""
+        weights = self._as_now(list(weights))
         if len(weights) != len(self.weights):
             raise ValueError(f"The optimizer's state has {len(self.weights)} arrays, but {len(weights)} were given.")
         for variable, value in zip(self.weights, weights, strict=True):
             if tuple(variable.shape.as_list()) != np.shape(value):
                 raise ValueError(f"Optimizer weight shape {variable.shape} not compatible with {np.shape(value)}")
         K.batch_set_value(list(zip(self.weights, weights, strict=True)))
+
+    def _as_now(self, weights: list[Any]) -> list[Any]:
+        """State of the classes before, of which some did not count steps, and some kept what they made no use of."""
+        count = len(self.weights)
+        if len(weights) == count - 1 and np.ndim(weights[0]) and self.weights[0] is self.iterations:
+            return [np.array(0), *weights]
+        more = len(self._slots) - len(self._stored_slots())
+        return weights[:count] if more and len(weights) == count + more * len(self._slotted) else weights
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal optimizer."""
@@ -256,7 +285,7 @@ class Optimizer(Trackable):
         return type(self).get_updates is not Optimizer.get_updates
 
     def _value(self, name: str) -> Any:
-        value = getattr(self, name)
+        value = self._name if name == "name" else getattr(self, name)
         return float(K.get_value(value)) if hasattr(value, "initializer") else value
 
     @classmethod

@@ -1,4 +1,7 @@
-"""Gradient descent with momentum, and methods with a rate for each element (TF: tf.keras.optimizers)."""
+"""Gradient descent with momentum, and methods with a rate for each element (TF: tf.keras.optimizers).
+
+Arguments and defaults are those of TensorFlow 1.15, whose classes are of `optimizer_v2`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,11 @@ from penstock.ops.cast import cast
 from penstock.ops.unary import sqrt, square
 
 
+def _rate(learning_rate: Any, kwargs: dict[str, Any]) -> Any:
+    """The rate, which may be given as `lr`."""
+    return kwargs.pop("lr", learning_rate)
+
+
 @export("keras.optimizers.SGD")
 class SGD(Optimizer):
     """p -= lr * g; with momentum, v = momentum * v - lr * g and p += v.
@@ -25,15 +33,15 @@ class SGD(Optimizer):
     nesterov: p += momentum * v - lr * g.
     """
 
-    _hypers = ("lr", "momentum", "decay", "nesterov")
+    _hypers = ("name", "learning_rate", "decay", "momentum", "nesterov")
     _slots = ("moment",)
     _saved_hypers = ("decay", "learning_rate", "momentum")
     _saved_slots: Mapping[str, str] = {"moment": "momentum"}
 
     def __init__(
-        self, lr: float = 0.01, momentum: float = 0.0, decay: float = 0.0, nesterov: bool = False, **kwargs: Any
+        self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, name: str = "SGD", **kwargs: Any
     ) -> None:
-        super().__init__(lr, decay, **kwargs)
+        super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
         self._momentum = float(momentum)
         with name_scope(type(self).__name__):
             self.momentum = Variable(np.float32(momentum), trainable=False, name="momentum")
@@ -54,38 +62,82 @@ class SGD(Optimizer):
 
 @export("keras.optimizers.RMSprop")
 class RMSprop(Optimizer):
-    """a = rho * a + (1 - rho) * g²; p -= lr * g / (sqrt(a) + epsilon)."""
+    """a = rho * a + (1 - rho) * g²; p -= lr * g / (sqrt(a) + epsilon).
 
-    _hypers = ("lr", "rho", "decay", "epsilon")
-    _slots = ("accumulator",)
+    centered: in place of a, the variance a - m² with m = rho * m + (1 - rho) * g. With momentum, epsilon is within
+    the root, and v = momentum * v + lr * g / sqrt(a + epsilon), p -= v.
+    """
+
+    _hypers = ("name", "learning_rate", "decay", "rho", "momentum", "epsilon", "centered")
+    _slots = ("accumulator", "velocity", "mean")
     _saved_hypers = ("decay", "learning_rate", "momentum", "rho")
-    _saved_slots: Mapping[str, str] = {"accumulator": "rms"}
-    momentum = 0.0
-    _counts_first = False
+    _saved_slots: Mapping[str, str] = {"accumulator": "rms", "velocity": "momentum", "mean": "mg"}
 
     def __init__(
-        self, lr: float = 0.001, rho: float = 0.9, epsilon: float | None = None, decay: float = 0.0, **kwargs: Any
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float | None = 1e-7,
+        centered: bool = False,
+        name: str = "RMSprop",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(lr, decay, **kwargs)
-        self.rho, self.epsilon = float(rho), K.epsilon() if epsilon is None else epsilon
+        super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
+        if not 0 <= momentum <= 1:
+            raise ValueError("`momentum` must be between [0, 1].")
+        self.rho, self.momentum, self.centered = float(rho), float(momentum), centered
+        self.epsilon = K.epsilon() if epsilon is None else epsilon
+
+    def _kept_slots(self) -> tuple[str, ...]:
+        used = True, bool(self.momentum), self.centered
+        return tuple(name for name, kept in zip(self._slots, used, strict=True) if kept)
 
     def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        if self.momentum:
+            op, mean = ("ApplyCenteredRMSProp", {"mg": slots["mean"]}) if self.centered else ("ApplyRMSProp", {})
+            states = {"ms": slots["accumulator"], "mom": slots["velocity"], **mean}
+            return apply_op(
+                op, p, states, lr=rate, rho=self.rho, momentum=self.momentum, epsilon=self.epsilon, grad=g
+            )  # fmt: skip
         squares = self.rho * slots["accumulator"].value() + (1.0 - self.rho) * square(g)
-        change = cast(rate, p.dtype.base_dtype) * g / (sqrt(squares) + self.epsilon)
-        return [slots["accumulator"].assign(squares).op, p.assign_sub(change).op]
+        updates, spread = [slots["accumulator"].assign(squares).op], squares
+        if self.centered:
+            mean = self.rho * slots["mean"].value() + (1.0 - self.rho) * g
+            updates.append(slots["mean"].assign(mean).op)
+            spread = squares - square(mean)
+        change = cast(rate, p.dtype.base_dtype) * g / (sqrt(spread) + self.epsilon)
+        return [*updates, p.assign_sub(change).op]
 
 
 @export("keras.optimizers.Adagrad")
 class Adagrad(Optimizer):
     """a += g²; p -= lr * g / (sqrt(a) + epsilon)."""
 
-    _hypers = ("lr", "decay", "epsilon")
+    _hypers = ("name", "learning_rate", "decay", "initial_accumulator_value", "epsilon")
     _slots = ("accumulator",)
-    _counts_first = False
 
-    def __init__(self, lr: float = 0.01, epsilon: float | None = None, decay: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(lr, decay, **kwargs)
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float | None = 1e-7,
+        name: str = "Adagrad",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
+        if initial_accumulator_value < 0:
+            raise ValueError(f"initial_accumulator_value must be non-negative: {initial_accumulator_value}")
+        self.initial_accumulator_value = initial_accumulator_value
         self.epsilon = K.epsilon() if epsilon is None else epsilon
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A description without an initial value, as a name or one of Keras's class before is, begins with 0."""
+        return cls(**{"initial_accumulator_value": 0.0, **config})
+
+    def _begin(self, name: str) -> float:
+        return self.initial_accumulator_value
 
     def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
         squares = slots["accumulator"].value() + square(g)
@@ -97,16 +149,20 @@ class Adagrad(Optimizer):
 class Adadelta(Optimizer):
     """Steps of the size of the last steps (Zeiler 2012)."""
 
-    _hypers = ("lr", "rho", "decay", "epsilon")
+    _hypers = ("name", "learning_rate", "decay", "rho", "epsilon")
     _slots = ("accum", "accum_update")
     _saved_hypers = ("decay", "learning_rate", "rho")
     _saved_slots: Mapping[str, str] = {"accum": "accum_grad", "accum_update": "accum_var"}
-    _counts_first = False
 
     def __init__(
-        self, lr: float = 1.0, rho: float = 0.95, epsilon: float | None = None, decay: float = 0.0, **kwargs: Any
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: float | None = 1e-7,
+        name: str = "Adadelta",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(lr, decay, **kwargs)
+        super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
         self.rho, self.epsilon = rho, K.epsilon() if epsilon is None else epsilon
 
     def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
@@ -120,31 +176,26 @@ class Adam(Optimizer):
     amsgrad: with the greatest v so far.
     """
 
-    _hypers = ("lr", "beta_1", "beta_2", "decay", "epsilon", "amsgrad")
+    _hypers = ("name", "learning_rate", "decay", "beta_1", "beta_2", "epsilon", "amsgrad")
     _slots = ("m", "v", "vhat")
     _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate")
 
     def __init__(
         self,
-        lr: float = 0.001,
+        learning_rate: Any = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float | None = None,
-        decay: float = 0.0,
+        epsilon: float | None = 1e-7,
         amsgrad: bool = False,
+        name: str = "Adam",
         **kwargs: Any,
     ) -> None:
-        super().__init__(lr, decay, **kwargs)
+        super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
         self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
         self.epsilon, self.amsgrad = K.epsilon() if epsilon is None else epsilon, amsgrad
 
     def _kept_slots(self) -> tuple[str, ...]:
         return self._slots if self.amsgrad else self._slots[:2]
-
-    def _slot(self, name: str, p: Any) -> Any:
-        if name == "vhat" and not self.amsgrad:  # Keras' files have a zero here
-            return Variable(np.zeros(1, np.float32), trainable=False, name=f"vhat_{p.op.name}")
-        return super()._slot(name, p)
 
     def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
         powers = pow(self.beta_1, t), pow(self.beta_2, t)
@@ -166,20 +217,20 @@ class Adam(Optimizer):
 class Adamax(Optimizer):
     """Adam with the greatest |g| of the past in place of sqrt(v)."""
 
-    _hypers = ("lr", "beta_1", "beta_2", "decay", "epsilon")
+    _hypers = ("name", "learning_rate", "decay", "beta_1", "beta_2", "epsilon")
     _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate")
     _slots = ("m", "v")
 
     def __init__(
         self,
-        lr: float = 0.002,
+        learning_rate: Any = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float | None = None,
-        decay: float = 0.0,
+        epsilon: float | None = 1e-7,
+        name: str = "Adamax",
         **kwargs: Any,
     ) -> None:
-        super().__init__(lr, decay, **kwargs)
+        super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
         self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
         self.epsilon = K.epsilon() if epsilon is None else epsilon
 
@@ -193,22 +244,28 @@ class Adamax(Optimizer):
 
 @export("keras.optimizers.Nadam")
 class Nadam(Optimizer):
-    """Adam with Nesterov's momentum (Dozat 2016), which grows with the steps."""
+    """Adam with Nesterov's momentum (Dozat 2016), which grows with the steps.
 
-    _hypers = ("lr", "beta_1", "beta_2", "epsilon", "schedule_decay")
+    schedule_decay: how fast it grows; `get_config` has it as `decay`, as TensorFlow does.
+    """
+
+    _hypers = ("name", "learning_rate", "decay", "beta_1", "beta_2", "epsilon")
     _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate", "momentum_cache")
     _slots = ("m", "v")
 
     def __init__(
         self,
-        lr: float = 0.002,
+        learning_rate: Any = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float | None = None,
+        epsilon: float | None = 1e-7,
+        name: str = "Nadam",
+        *,
         schedule_decay: float = 0.004,
         **kwargs: Any,
     ) -> None:
-        super().__init__(lr, **kwargs)
+        super().__init__(_rate(learning_rate, kwargs), name=name, **{**kwargs, "decay": schedule_decay})
+        self.initial_decay = 0.0  # of the rate
         self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
         self.epsilon, self.schedule_decay = K.epsilon() if epsilon is None else epsilon, schedule_decay
         with name_scope(type(self).__name__):

@@ -38,6 +38,7 @@ def _told(module: ModuleType) -> None:
         add_names(module.__name__)
         importlib.import_module("penstock.programs.removed.keras_tensors").give_attributes()
         importlib.import_module("penstock.programs.removed.keras_seeds").take_seeds()
+        importlib.import_module("penstock.programs.removed.keras_optimizers").take_defaults()
 
 
 def _told_of_part(module: ModuleType) -> None:
