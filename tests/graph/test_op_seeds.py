@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.graph.scopes import seed_count
 from tools.make_op_seeds import op_seeds
 
 PROGRAMS = json.loads((Path(__file__).parent.parent / "data" / "op_seeds.json").read_text())
@@ -17,6 +19,58 @@ PROGRAMS = json.loads((Path(__file__).parent.parent / "data" / "op_seeds.json").
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_op_seeds_are_those_that_tensorflow_gives(program: str) -> None:
     assert op_seeds(PROGRAMS[program]["statements"], tf) == PROGRAMS[program]["seeds"]
+
+
+def test_draws_after_and_in_loops_conditionals_assertions_and_products_have_tensorflows_seeds() -> None:
+    """TensorFlow 1.15.5's seeds for the same program."""
+
+    def draw() -> tf.Tensor:
+        return tf.random_uniform([2])
+
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(5)
+        x, n, p = tf.placeholder(tf.float32, [3, 2]), tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.bool, [])
+        tf.map_fn(lambda a: a + draw(), x)
+        tf.map_fn(lambda a: a + draw(), n)
+        tf.scan(lambda a, b: a + draw(), x)
+        tf.foldl(lambda a, b: a + draw(), n)
+        tf.foldr(lambda a, b: a + draw(), x, initializer=tf.zeros([2]))
+        tf.cond(p, draw, lambda: x[0])
+        draw()
+        tf.assert_equal(tf.shape(n)[0], 3)
+        tf.assert_positive(x)
+        tf.Assert(p, ["no", n])
+        draw()
+        x[tf.constant(1), 0]
+        draw()
+        tf.tensordot(n, tf.ones([2, 4]), 1)
+        draw()
+        tf.tensordot(tf.zeros([2, 3, 4]), tf.zeros([5, 4]), [[2], [1]])
+        draw()
+        tf.TensorArray(tf.float32, 3).unstack(x).stack()
+        draw()
+        tf.case([(p, lambda: x), (tf.logical_not(p), lambda: x + 1)], default=lambda: x * 2, exclusive=True)
+        draw()
+        seeds = [op.get_attr("seed2") for op in graph.get_operations() if op.type == "RandomUniform"]
+    assert seeds == [45, 108, 178, 244, 300, 318, 331, 388, 404, 437, 457, 480, 526]
+
+
+@pytest.mark.parametrize(
+    ("build", "nodes"),
+    [
+        (lambda t, x: tf.layers.batch_normalization(x, training=t), 72),
+        (lambda t, x: tf.layers.batch_normalization(x, training=t, renorm=True), 159),
+        (lambda t, x: tf.contrib.layers.batch_norm(x, is_training=t), 58),
+        (lambda t, x: tf.contrib.layers.batch_norm(x, is_training=t, updates_collections=None), 58),
+        (lambda t, x: tf.contrib.layers.batch_norm(x, is_training=t, fused=False), 67),
+    ],
+)
+def test_batch_normalization_that_may_train_counts_as_tensorflows(build: Any, nodes: int) -> None:
+    with tf.Graph().as_default():
+        training, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [None, 8])
+        before = seed_count()
+        build(training, x)
+        assert seed_count() - before == nodes
 
 
 def test_a_seed_and_other_integers_may_be_floats_which_are_rounded_towards_zero() -> None:

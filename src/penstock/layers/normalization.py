@@ -110,6 +110,8 @@ class BatchNormalization(Layer):
             training, lambda: nn.moments(wide, axes), lambda: (self.moving_mean.value(), self.moving_variance.value())
         )
         scale, offset = self.gamma, self.beta
+        if known_truth(training) is None:
+            more_nodes(14 if self._renormalization is None else 5)  # conditionals of TensorFlow
         if self._renormalization is None:
             self._follow(training, *batch)
         else:

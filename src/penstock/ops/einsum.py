@@ -16,7 +16,7 @@ from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import more_nodes, name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, conjugate, sum_to
 from penstock.ops.matrix import trace
@@ -225,6 +225,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         left, left_dims, left_static = _as_matrix(a, first, last=True)
         right, right_dims, right_static = _as_matrix(b, second, last=False)
         product = get_op("MatMul")(left, right)
+        more_nodes(_more_of_sides(left, right, left_static, right_static))
         if left_static is None or right_static is None:
             return get_op("Reshape")(product, get_op("ConcatV2")([left_dims, right_dims], 0), name=scope)
         static = [*left_static, *right_static]
@@ -233,6 +234,16 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         found = get_op("Reshape")(product, get_op("ConcatV2")([left_dims, right_dims], 0), name=scope)
         found.set_shape(static)
         return found
+
+
+def _more_of_sides(left: Tensor, right: Tensor, left_static: Any, right_static: Any) -> int:
+    """How many more nodes TensorFlow makes: it always transposes, and joins shapes that are not all known."""
+    if left_static is None or right_static is None:
+        return 0
+    sides = [side.op._inputs for side in (left, right)]
+    turned = sum(turned.op.type == "Transpose" for turned, _ in sides)
+    computed = sum(to.op.type != "Const" for _, to in sides)
+    return 2 * (2 - turned) + computed + (computed > 0 and None not in [*left_static, *right_static])
 
 
 def _chosen(axes: Any, a: Tensor, b: Tensor) -> tuple[Any, Any]:

@@ -16,12 +16,12 @@ from penstock.graph import shape_rules
 from penstock.graph.convert import convert_n_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import more_nodes, name_scope
 from penstock.graph.traits import SERIAL
 from penstock.ops.value_text import summarize_value
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
-from penstock.tensor.dtypes import DType
+from penstock.tensor.dtypes import DType, int32, string
 
 # --- Print ----------------------------------------------------------------------------------------------
 
@@ -165,4 +165,15 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     The operation runs only if it is fetched or something depends on it (`tf.control_dependencies`).
     """
     with name_scope(name, "Assert", [condition, *data]):
-        return ASSERT(condition, convert_n_to_tensor(data), summarize=summarize, name="Assert")
+        shown = convert_n_to_tensor(data)
+        more_nodes(_more_of_assertion(condition, data, shown))
+        return ASSERT(condition, shown, summarize=summarize, name="Assert")
+
+
+def _more_of_assertion(condition: Any, data: Any, shown: list[Tensor]) -> int:
+    """How many more nodes TensorFlow makes: it converts `data` twice, and puts what is neither text nor int32 in a
+    conditional."""
+    tensors = {t for t in (condition, *data) if isinstance(t, Tensor)}
+    converted = sum(not isinstance(each, Tensor) for each in data)
+    is_plain = all(t.dtype.base_dtype in (string, int32) for t in shown)
+    return converted + (0 if is_plain else 8 + len(tensors))

@@ -14,7 +14,7 @@ from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.operators import operator_function
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, more_nodes, name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.kernel_tools import invalid
@@ -243,6 +243,7 @@ def _vectors(items: list[Any]) -> tuple[list[Any], list[Any], list[Any], dict[st
             at = _index(item)
             # No kernel looks at the end of a single index; for a tensor it would cost an Add.
             row = (at, at if isinstance(at, Tensor) else at + 1, 1)
+            more_nodes(2 if isinstance(at, Tensor) else 0)  # TensorFlow adds one to it
         rows.append(row)
     if masks["ellipsis_mask"].bit_count() > 1:
         raise ValueError("Multiple ellipses in slice spec not allowed")

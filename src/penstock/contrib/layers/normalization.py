@@ -117,6 +117,8 @@ def batch_norm(
             more_nodes(_MORE_NODES.get((rank, known_truth(is_training), updates_collections is None), 0))
             outputs, *batch = _normalize_by_op(inputs, gamma, beta, moving, is_training, epsilon, order)
         else:
+            if known_truth(is_training) is None:
+                more_nodes(-8 if updates_collections is None else 9)
             outputs, *batch = _normalize(
                 inputs, gamma, beta, moving, is_training, epsilon, order, batch_weights, renormalization
             )
@@ -151,10 +153,11 @@ _MORE_NODES = {
     (4, True, False): 3,
     (4, False, False): 1,
     (4, False, True): 1,
-    (2, None, False): -4,
-    (4, None, False): -9,
+    (4, None, False): -5,
+    (2, None, True): -1,
+    (4, None, True): -1,
 }
-"""Of TensorFlow's batch_norm: by the rank, whether it trains, and whether it updates at once."""
+"""Of TensorFlow's batch_norm in one op: by the rank, whether it trains, and whether it updates at once."""
 
 
 def _normalize_by_op(

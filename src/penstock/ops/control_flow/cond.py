@@ -209,7 +209,7 @@ def case(
     with name_scope(name, "case", [p for p, _ in pairs]):
         preds = [convert_to_tensor(p, bool_dtype) for p, _ in pairs]
         checks = []
-        stacked = get_op("Pack")(preds)
+        stacked = get_op("Pack")(preds) if exclusive or default is None else None
         if exclusive:
             count = get_op("Sum")(get_op("Cast")(stacked, DstT="int32"), convert_to_tensor([0]))
             checks.append(Assert(get_op("LessEqual")(count, 1), ["case: more than one condition is true:", stacked]))

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import more_nodes, name_scope
 from penstock.ops.array import shape
 from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
 from penstock.ops.control_flow.tensor_array import TensorArray
@@ -48,12 +48,14 @@ def map_fn(
         results = [TensorArray(as_dtype(d), count, infer_shape=infer_shape) for d in flatten(dtypes)]
 
         def body(i: Tensor, arrays: list[TensorArray]) -> Any:
+            more_nodes(_before(count))
             values = fn(map_structure(lambda array: array.read(i), inputs))
             same_structure(dtypes, values)
             return i + 1, [array.write(i, value) for array, value in zip(arrays, flatten(values), strict=True)]
 
         options = (parallel_iterations or 10, back_prop, swap_memory)
         _, results = _loop(lambda i, _: i < count, body, (convert_to_tensor(0), results), options)
+        more_nodes(_AFTER)
         return pack_like(dtypes, _stacked(results, elems))
 
 
@@ -123,12 +125,14 @@ def scan(
             results = _written(results, at, start)
 
         def body(i: Tensor, a: Any, arrays: list[TensorArray]) -> Any:
+            more_nodes(_before(count) + (reverse and not isinstance(count, int)))
             a = fn(a, map_structure(lambda array: array.read(i), inputs))
             same_structure(start, a)
             return (i - 1 if reverse else i + 1), a, _written(arrays, i, a)
 
         options = (parallel_iterations, back_prop, swap_memory)
         *_, results = _loop(_within(reverse, count), body, (first, start, results), options)
+        more_nodes(_AFTER)
         return pack_like(start, _stacked(results, elems))
 
 
@@ -140,11 +144,23 @@ def _fold(fn: Any, elems: Any, initializer: Any, options: Options, name: str, re
         start, first = _start(inputs, count, initializer, reverse)
 
         def body(i: Tensor, a: Any) -> Any:
+            more_nodes(_before(count) + (0 if not reverse else 2 if isinstance(count, int) else -1))
             a = fn(a, map_structure(lambda array: array.read(i), inputs))
             same_structure(start, a)
             return (i - 1 if reverse else i + 1), a
 
-        return _loop(_within(reverse, count), body, (first, start), options)[1]
+        result = _loop(_within(reverse, count), body, (first, start), options)[1]
+        more_nodes(0 if reverse else _AFTER)
+        return result
+
+
+_AFTER = 2
+"""How many more nodes TensorFlow makes after the function's: those of a counter that bounds the iterations."""
+
+
+def _before(count: Any) -> int:
+    """How many more nodes TensorFlow makes before the function's, for the same reason."""
+    return 11 if isinstance(count, int) else 9
 
 
 def _check_callable(fn: Any) -> None:

@@ -8,7 +8,7 @@ from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, counted_as, more_nodes, name_scope
 from penstock.ops import tensor_array as ops
 from penstock.ops.array import shape
 from penstock.ops.basic import identity
@@ -170,7 +170,8 @@ class TensorArray:
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, [size, ...]; they must have the same shape."""
         with name_scope(name, "TensorArrayStack", [self._handle]):
-            size = self.size()
+            with counted_as(1):  # TensorFlow asks the array
+                size = self.size()
             return self.gather(range_(0, size))
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
@@ -209,7 +210,9 @@ class TensorArray:
         """This array after writing the rows of `value` to the indices from 0 on."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = convert_to_tensor(value, self._dtype, name="value")
-            return self.scatter(range_(0, _rows(value)), value)
+            rows = _rows(value)
+            more_nodes(4 if isinstance(rows, int) else 0)  # TensorFlow takes it from the shape
+            return self.scatter(range_(0, rows), value)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """This array after writing row i of `value` to `indices[i]` (int32 [n])."""

@@ -10,7 +10,7 @@ from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import GraphKeys, add_to_collection, control_dependencies, more_nodes, name_scope
+from penstock.graph.scopes import GraphKeys, add_to_collection, control_dependencies, name_scope
 from penstock.ops.array import shape as shape_of, size
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
@@ -122,7 +122,6 @@ def string_input_producer(
         raise ValueError(_NO_STRINGS)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         strings = convert_to_tensor(string_tensor, string)
-        more_nodes(1)
         with control_dependencies([Assert(greater(size(strings), 0), [_NO_STRINGS])]):
             strings = identity(strings)
         return input_producer(
