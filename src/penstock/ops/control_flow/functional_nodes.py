@@ -134,7 +134,9 @@ def _chosen(pred: Tensor, when_true: Branch, when_false: Branch) -> Body:
 
 def _results_and_effects(found: Any) -> Body:
     """A list of results, or what stands for an operation that runs only for its effects."""
-    return ([], [found.op]) if isinstance(found, Tensor | Operation) else (found, [])
+    if isinstance(found, Operation):
+        return [], [found]
+    return ([], [found.op]) if isinstance(found, Tensor) else (found, [])
 
 
 def _truth(value: Tensor) -> Tensor:
