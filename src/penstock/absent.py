@@ -130,7 +130,6 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.nn.compute_average_loss tf.nn.scale_regularization_loss", "Divide by the number of rows: tf.reduce_mean."),
     ("tf.nn.quantized_* tf.quantized_* tf.quantization.* tf.contrib.quantization", _QUANTIZED),
     ("tf.train.do_quantize_training_on_graphdef", _QUANTIZED),
-    ("tf.batch_scatter_update", "tf.scatter_nd_update changes parts of rows."),
     (
         "tf.tensor_scatter_nd_max tf.tensor_scatter_nd_min",
         "tf.tensor_scatter_update, with tf.maximum and tf.gather_nd.",

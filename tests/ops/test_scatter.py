@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import penstock as tf
 from penstock import errors
 from penstock.client.variable import Variable
 from penstock.graph.convert import constant
@@ -257,3 +258,24 @@ def test_a_slice_takes_only_values_of_its_shape() -> None:
         with pytest.raises(errors.InvalidArgumentError, match=r"l-value shape \[2\] does not match .* \[3\]"):
             session.run(update, {fed: [1, 2, 3]})
         assert session.run(update, {fed: 7}).tolist() == [7, 7, 3]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_rows_of_each_batch_are_set(use_resource: bool) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(np.zeros([2, 3, 2], np.float32), use_resource=use_resource)
+        w = tf.Variable(tf.zeros([2, 3]), use_resource=use_resource)
+        fed = tf.placeholder(tf.int64, [None, None])
+        new_v = tf.batch_scatter_update(v, [[0, 2], [1, 1]], tf.reshape(tf.range(8.0), [2, 2, 2]))
+        new_w = tf.batch_scatter_update(w, fed, [[5.0], [6.0]])
+        session.run(tf.global_variables_initializer())
+        assert session.run(new_v).tolist() == [[[0, 1], [0, 0], [2, 3]], [[0, 0], [6, 7], [0, 0]]]
+        assert session.run(new_w, {fed: [[2], [0]]}).tolist() == [[0, 0, 5], [6, 0, 0]]
+        assert session.run(tf.batch_scatter_update(w, [[1], [1]], [[7.0], [8.0]])).tolist() == [
+            [0, 7, 5],
+            [6, 8, 0],
+        ]
+        by_method = v.batch_scatter_update(tf.IndexedSlices([[[9.0, 9.0]], [[8.0, 8.0]]], [[1], [2]]))
+        assert session.run(by_method).tolist() == [[[0, 1], [9, 9], [2, 3]], [[0, 0], [6, 7], [8, 8]]]
+        with pytest.raises(ValueError, match="unknown shape"):
+            tf.batch_scatter_update(v, tf.placeholder(tf.int32), 1.0)

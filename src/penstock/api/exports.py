@@ -187,8 +187,8 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.rounding": "ceil floor is_finite is_inf is_nan rint round",
         "penstock.ops.scan": "cumprod cumsum",
         "penstock.ops.scatter": (
-            "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub "
-            "scatter_nd_update scatter_sub scatter_update"
+            "batch_scatter_update scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add "
+            "scatter_nd_sub scatter_nd_update scatter_sub scatter_update"
         ),
         "penstock.ops.segment": (
             "segment_max segment_mean segment_min segment_prod segment_sum unsorted_segment_max unsorted_segment_min "

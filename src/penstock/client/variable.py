@@ -375,6 +375,9 @@ class Variable(Operators, metaclass=_VariableType):
     def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         return scatter.scatter_update(self, *_rows(sparse_delta), use_locking, name)
 
+    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        return scatter.batch_scatter_update(self, *_rows(sparse_delta), use_locking, name)
+
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         return scatter.scatter_nd_add(self, indices, updates, name=name)
 

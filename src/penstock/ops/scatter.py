@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.export import export
-from penstock.graph.opdef import Kernel, OpDef, define_op
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
+from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS
 from penstock.ops.resource_variables import handle_shape
@@ -215,6 +217,31 @@ def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = 
     `updates` has the shape `indices.shape[:-1] + ref.shape[k:]`. TF: tf.scatter_nd_update.
     """
     return _scatter((SCATTER_ND_UPDATE, RESOURCE_SCATTER_ND_UPDATE), ref, indices, updates, use_locking, name)
+
+
+@export("batch_scatter_update")
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Set `ref[b, indices[b, i]] = updates[b, i]` for every b, the first dimensions of `indices` [..., n].
+
+    `updates` has the shape `indices.shape + ref.shape[indices.ndims:]`. Raises ValueError if the rank of `indices` is
+    unknown. TF: tf.batch_scatter_update.
+    """
+    with name_scope(name, "batch_scatter_update", [indices]):
+        indices = convert_to_tensor(indices, name="indices")
+        rank = indices.shape.ndims
+        if rank is None:
+            raise ValueError("batch_scatter_update does not allow indices with unknown shape.")
+        sizes = get_op("Shape")(indices, out_type=indices.dtype)
+        zero, one = convert_to_tensor(0, indices.dtype), convert_to_tensor(1, indices.dtype)
+        places = []
+        for axis in range(rank - 1):
+            along = get_op("Reshape")(
+                get_op("Range")(zero, sizes[axis], one), [-1 if i == axis else 1 for i in range(rank)]
+            )
+            places.append(get_op("BroadcastTo")(along, sizes))
+        return scatter_nd_update(ref, get_op("Pack")([*places, indices], axis=-1), updates, use_locking)
 
 
 @export("scatter_nd_add")
