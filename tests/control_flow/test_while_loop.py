@@ -824,6 +824,26 @@ def test_training_through_a_loop_moves_the_weights(session: tf.Session, use_reso
     assert session.run(w) == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_gradients_of_many_loops_do_not_look_at_all_nodes_for_each(
+    session: tf.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = x
+    for _ in range(4):
+        y = tf.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * v), [0, y])[1]
+    looked: list[None] = []
+    every_node = tf.Graph.get_operations
+
+    def counted(graph: tf.Graph) -> Any:
+        looked.append(None)
+        return every_node(graph)
+
+    monkeypatch.setattr(tf.Graph, "get_operations", counted)
+    (grad,) = tf.gradients(y, [x])
+    assert len(looked) <= 1
+    assert session.run(grad, {x: 1.0}) == 256.0  # of x to the power of 2 ** 8
+
+
 def test_the_gradient_of_nested_loops(session: tf.Session) -> None:
     x = tf.placeholder(tf.float64, [])
     y = repeat(3, lambda v: repeat(2, lambda u: u * x, v) + x, tf.constant(1.0, tf.float64))

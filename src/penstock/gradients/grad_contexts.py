@@ -77,6 +77,7 @@ class GradientLoop(WhileContext):
         self._constants: dict[Tensor, Tensor] = {}
         self._branches: dict[Any, CondContext] = {}
         self.popped: Operation | None = None
+        self.graph._gradient_loops.append(self)
 
     def capture(self, tensor: Tensor) -> Tensor:
         if not self.contains(tensor.op) and self.forward.contains(tensor.op):

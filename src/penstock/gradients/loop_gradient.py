@@ -103,8 +103,8 @@ def _is_of_nested_loops(loop: WhileContext) -> bool:
     whose handles are popped, or, in graphs that TensorFlow made, on one for all of them."""
     if isinstance(loop, GradientLoop) and any(tensor.op.op_def.traits.holds == "stack" for tensor in loop.pops):
         return True
-    contexts = {op._control_flow_context for op in loop.graph.get_operations()}
-    inner = [c for c in contexts if isinstance(c, GradientLoop) and c is not loop and c.pops and loop.encloses(c)]
+    gradients = [c for c in loop.graph._gradient_loops if isinstance(c, GradientLoop)]
+    inner = [c for c in gradients if c is not loop and c.pops and loop.encloses(c)]
     return any(not loop.encloses(c.forward) for c in inner)
 
 

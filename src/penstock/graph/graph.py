@@ -82,6 +82,8 @@ class Graph:
         """Nodes from messages, of which it is not yet known what loops and branches they are in."""
         self._imported_gradients: set[str] = set()
         """The calls of `gradients` that made imported nodes, whose TensorArrays are named after them."""
+        self._gradient_loops: list[ControlFlowContext] = []
+        """The loops that are gradients of others, in the order in which they were built or found."""
         self.mutations = 0
         self.takes_elements = False
         """Whether a node takes an element of a dataset."""

@@ -62,8 +62,8 @@ class WhileContext(ControlFlowContext):
 
     def needs_anchor(self, inputs: list[Tensor], controls: list[Operation]) -> bool:
         """Nodes that depend only on loop constants must not run after the loop has ended."""
-        constant = {tensor.op for tensor in self.invariants}
-        return all(op in constant for op in [*(tensor.op for tensor in inputs), *controls])
+        ops = [*(tensor.op for tensor in inputs), *controls]
+        return all(op._outputs and op._outputs[0] in self.invariants for op in ops)
 
     def _bring_in(self, tensor: Tensor) -> Tensor:
         inside = self._enter(tensor, is_constant=True)
