@@ -102,6 +102,18 @@ def test_histograms_have_tensorflows_buckets(
     assert histogram.max == (array.max() if data else -LAST)
 
 
+@pytest.mark.parametrize("size", [100, 5000])
+def test_histograms_of_few_and_of_many_values_have_the_same_buckets(size: int, session: tf.Session) -> None:
+    data = np.random.default_rng(0).normal(size=size).astype(np.float32)
+    data[:4] = [0.0, 1e-12, -1e-12, np.finfo(np.float32).max]
+    (value,) = values(session, summary.histogram("h", tf.constant(data)))
+    limits, counts = np.array(value.histo.bucket_limit), np.array(value.histo.bucket)
+    below = [np.count_nonzero(data.astype(float) < limit) for limit in limits]
+    np.testing.assert_array_equal(np.cumsum(counts), below)
+    assert value.histo.num == size == counts.sum()
+    assert not ((counts[1:] == 0) & (counts[:-1] == 0)).any()  # a run of empty ones is merged
+
+
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "Nan"), (np.inf, "Infinity")])
 def test_a_histogram_refuses_what_is_not_finite(value: float, word: str, session: tf.Session) -> None:
     x = tf.placeholder(tf.float32)

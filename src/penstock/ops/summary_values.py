@@ -48,14 +48,25 @@ def histogram_value(tag: str, values: np.ndarray) -> Any:
             sum=flat.sum(),
             sum_squares=np.dot(flat, flat),
         )
-    limits = bucket_limits()
-    counts = np.diff(np.searchsorted(ordered, limits, side="left"), prepend=0)
-    counts[-1] += flat.size - counts.sum()  # the largest float belongs to the last bucket
-    # A run of empty buckets is merged into one.
-    kept = np.flatnonzero((counts > 0) | (np.append(counts[1:], 1) > 0))
-    histogram.bucket_limit.extend(limits[kept].tolist())
-    histogram.bucket.extend(counts[kept].tolist())
+    counts = _counts(ordered)
+    shown = counts > 0  # a run of empty buckets is merged into one
+    shown[:-1] |= shown[1:]
+    shown[-1] = True
+    histogram.bucket_limit.extend(bucket_limits()[shown].tolist())
+    histogram.bucket.extend(counts[shown].tolist())
     return Value(tag=tag, histo=histogram)
+
+
+def _counts(ordered: np.ndarray) -> np.ndarray:
+    """How many of the sorted values are in each bucket; the largest float belongs to the last one."""
+    limits = bucket_limits()
+    if ordered.size < limits.size:  # what is fewer is looked up: programs show small weights, many in each step
+        found = np.searchsorted(limits, ordered, side="right")
+        return np.bincount(np.minimum(found, limits.size - 1), minlength=limits.size)
+    ends = np.searchsorted(ordered, limits, side="left")
+    ends[-1] = ordered.size
+    ends[1:] -= ends[:-1]
+    return ends
 
 
 # --- images ---------------------------------------------------------------------------------------------
