@@ -294,6 +294,17 @@ def test_text_of_both_or_that_looks_whether_there_is_python_2_is_not(looks: str,
     assert (found.stdout, found.stderr) == ("3.5\n", "")
 
 
+def test_keys_and_values_are_lists_where_a_text_takes_them_for_such(tmp_path: Path) -> None:
+    text = (
+        "import random\nd = {'b': 3, 'a': 4}\n"
+        "names = d.keys()\nnames.sort()\nprint(names, d.values()[0] / 2, d.keys()[:] + d.keys())\n"
+        "def held(of):\n    items = of.items()\n    return items[-1]\nprint(held(d), random.choice({7: 8}.keys()))\n"
+        "views = d.keys()\nd['c'] = 5\nprint(len(views), 3 / 2)\n"  # taken for no list
+        "class Table:\n    def keys(self):\n        return range(2, 9)\nprint(Table().keys()[1])\n"
+    )
+    assert output_of(tmp_path, text) == ("['a', 'b'] 1.5 ['b', 'a', 'b', 'a']\n('a', 4) 7\n3 1.5\n3\n")
+
+
 def test_methods_of_dicts_are_converted_in_python_3_too(tmp_path: Path) -> None:
     assert output_of(tmp_path, "d = {1: 2}\nfor k, v in d.iteritems():\n    print(k, v / 4)\n") == "1 0.5\n"
 

@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 from penstock.programs.python2_comparisons import COMPARED, given_none, is_none, methods_for_cmp
 from penstock.programs.python2_counts import COUNTING, counts_by_quotients
 from penstock.programs.python2_files import may_print_to_files, prints_to_file, takes_for_text
-from penstock.programs.python2_lists import LAZY, takes_for_lists
+from penstock.programs.python2_lists import LAZY, takes_for_lists, views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
 from penstock.programs.python2_names import TEXT_METHODS
 from penstock.programs.python2_unicode import leave_text, mark_bytes, wants_bytes
@@ -408,7 +408,7 @@ def may_be_python2(code: CodeType, names: set[str]) -> bool:
 
 def has_gone(tree: ast.Module) -> bool:
     """Whether there is something for `Gone`."""
-    return any(
+    return bool(views_taken(tree)) or any(
         (isinstance(node, ast.Attribute) and node.attr in GONE)
         or (isinstance(node, ast.ClassDef) and _was_iterator(node))
         for node in ast.walk(tree)
@@ -421,13 +421,15 @@ def _was_iterator(node: ast.ClassDef) -> bool:
 
 
 class Gone(Meaning):
-    """For text that is not Python 2 otherwise: only what no dict of Python 3 has, and what was an iterator."""
+    """For text that is not Python 2 otherwise: only what no dict of Python 3 has, views of dicts that are taken for
+    lists, and what was an iterator."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: ast.Module) -> None:
         super().__init__(None, divides=False)
+        self._taken = views_taken(tree)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Attribute) and node.func.attr in GONE:
+        if node in self._taken or (isinstance(node.func, ast.Attribute) and node.func.attr in GONE):
             return super().visit_Call(node)
         self.generic_visit(node)
         return node

@@ -1,5 +1,5 @@
-"""Where a text that Python 3 parses, too, takes the results of map, filter, zip and range for lists, which Python 2
-gave."""
+"""Where a text that Python 3 parses, too, takes for lists, which Python 2 gave, the results of map, filter, zip, range
+and of the methods keys, values and items."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ LAZY = frozenset({"filter", "map", "zip"})
 _COUNTS = frozenset({"range"})
 _CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "reverse", "sort"})
 """Methods of lists that those of `range` lack."""
+
+VIEWS = frozenset({"keys", "values", "items"})
+_OF_LISTS = frozenset({"choice", "sample", "shuffle"})
+"""Functions of `random` that take lists, and no views of dicts."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -51,6 +55,41 @@ def values_of_names(nodes: list[ast.AST], is_one: Callable[[ast.expr], bool]) ->
     }
     others.update(name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names)
     return frozenset(target.id for target in targets) - others
+
+
+def views_taken(tree: ast.Module) -> set[ast.expr]:
+    """The calls of `keys`, `values` and `items` whose results are taken for lists, at once or by a name that has no
+    other value: Python 3 would end there, if they are of dicts."""
+    found = set[ast.expr]()
+    for scope in scopes_of(tree):
+        nodes = list(own_nodes(scope))
+        taken = [each for node in nodes for each in _taken_for_list(node)]
+        found.update(each for each in taken if _is_view(each))
+        names = {each.id for each in taken if isinstance(each, ast.Name)} & values_of_names(nodes, _is_view)
+        for node in nodes:
+            match node:
+                case ast.Assign(targets=targets, value=value) if _is_view(value):
+                    if any(isinstance(target, ast.Name) and target.id in names for target in targets):
+                        found.add(value)
+    return found
+
+
+def _is_view(node: ast.expr) -> bool:
+    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS
+    return is_method and isinstance(node, ast.Call) and not node.args and not node.keywords
+
+
+def _taken_for_list(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Subscript(value=value):
+            return [value]
+        case ast.Attribute(value=value, attr=attr) if attr in _CHANGES:
+            return [value]
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return [left, right]
+        case ast.Call(func=ast.Attribute(attr=attr), args=[first, *_]) if attr in _OF_LISTS:
+            return [first]
+    return []
 
 
 def _taken(node: ast.AST) -> list[ast.expr]:

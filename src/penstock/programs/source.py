@@ -28,6 +28,7 @@ from typing import Any
 
 from penstock.programs import chained, fewer_results, list_indices, one_element, promotion, python2 as language
 from penstock.programs.places import is_of_program
+from penstock.programs.python2_lists import VIEWS
 from penstock.programs.report import REPORT
 
 _OF_NAMES = (chained, fewer_results, promotion)
@@ -92,9 +93,12 @@ def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, f
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
     names = language.names_of(code)
     asked = language.may_be_python2(code, names) or any(part.is_needed(names) for part in _OF_NAMES)
-    if not python2 and not asked and not one_element.is_needed(code, names) and not list_indices.is_needed(code, names):
+    asked = asked or python2 or one_element.is_needed(code, names) or list_indices.is_needed(code, names)
+    if not asked and not names & VIEWS:
         return Translated(code)
     tree, line = language.parse(text(), file)
+    if not asked and not language.views_taken(tree):
+        return Translated(code)
     python2 = python2 or line is not None or language.is_python2(tree)
     return convert(tree, file, python2=python2, folder=folder)
 
@@ -121,7 +125,7 @@ def convert(
     elif language.has_gone(tree):
         from penstock.programs.python2_names import PARTLY
 
-        tree, names = language.Gone().visit(tree), PARTLY
+        tree, names = language.Gone(tree).visit(tree), PARTLY
     tree = chained.converted(tree)
     tree = promotion.Conversions(tree).visit(tree)
     tree = one_element.Conversions(tree).visit(tree)
