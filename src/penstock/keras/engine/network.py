@@ -13,6 +13,7 @@ from penstock.keras import backend as K
 from penstock.keras.engine import files
 from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.connect import connect
+from penstock.keras.engine.inner_graph import InnerGraph
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import Node, history_of, mask_of
 from penstock.keras.engine.summary import print_summary
@@ -22,7 +23,7 @@ from penstock.tensor.shapes import TensorShape
 from penstock.train.object_saver import ObjectSaver
 
 
-class Network(Layer):
+class Network(InnerGraph, Layer):
     """A layer whose function is the calls of layers between `inputs` and `outputs`; subclasses may define `call`."""
 
     inputs: Any

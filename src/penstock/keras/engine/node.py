@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """A call of `layer` outside of other layers, from which models can be made.
 
@@ -108,3 +108,13 @@ class _Running(threading.local):
 
 running = _Running()
 """The calls of layers that are running in this thread, the innermost last."""
+
+
+class Told:
+    """A property that an attribute of the same name stands in for: programs' own models may set one."""
+
+    def __init__(self, tell: Callable[[Any], Any]) -> None:
+        self.tell = tell
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        return self if model is None else self.tell(model)

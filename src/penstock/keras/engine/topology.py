@@ -24,16 +24,8 @@ def calls_between(inputs: list[Any], outputs: list[Any]) -> tuple[list[Node], li
     given = {id(history_of(x).node) for x in inputs}  # type: ignore[union-attr]
     for output in outputs:
         _walk(output, given, order, met, finished)
-    depths: dict[int, int] = {}
-    of_layers: dict[int, int] = {}
-    layers: dict[int, Any] = {}
-    for node in reversed(order):
-        depth = max(depths.get(id(node), 0), of_layers.get(id(node.layer), 0))
-        of_layers[id(node.layer)] = depths[id(node)] = depth
-        layers[id(node.layer)] = node.layer
-        for tensor in node.tensors if id(node) not in given else ():
-            before = history_of(tensor).node  # type: ignore[union-attr]
-            depths[id(before)] = max(depth + 1, depths.get(id(before), 0))
+    depths, of_layers = depths_of(order, given)
+    layers = {id(node.layer): node.layer for node in reversed(order)}
     for tensor in inputs:  # one that no output needs
         node = history_of(tensor).node  # type: ignore[union-attr]
         if id(node) not in depths:
@@ -43,6 +35,23 @@ def calls_between(inputs: list[Any], outputs: list[Any]) -> tuple[list[Node], li
             order.insert(0, node)
     nodes = sorted(order, key=lambda node: -depths[id(node)])
     return nodes, sorted(layers.values(), key=lambda layer: (-of_layers[id(layer)], met[id(layer)]))
+
+
+def depths_of(order: list[Node], given: set[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """By the id of each node, and of each layer: how many calls there are at most from there to an output.
+
+    order: nodes, each after those it needs. given: the ids of those of the inputs, behind which it does not look. A
+    node is at least as deep as the calls of its layer that are nearer to the outputs.
+    """
+    depths: dict[int, int] = {}
+    of_layers: dict[int, int] = {}
+    for node in reversed(order):
+        depth = max(depths.get(id(node), 0), of_layers.get(id(node.layer), 0))
+        of_layers[id(node.layer)] = depths[id(node)] = depth
+        for tensor in node.tensors if id(node) not in given else ():
+            before = history_of(tensor).node  # type: ignore[union-attr]
+            depths[id(before)] = max(depth + 1, depths.get(id(before), 0))
+    return depths, of_layers
 
 
 def _walk(output: Any, given: set[int], order: list[Node], met: dict[int, int], finished: set[int]) -> None:

@@ -15,10 +15,22 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.operation import Tensor
 from penstock.keras import backend as K
 from penstock.keras.backend.state import number_names_from
+from penstock.keras.engine.inner_graph import InnerGraph
 from penstock.keras.optimizers.base import Optimizer
 from penstock.layers.base import Layer
 from penstock.programs.removed.keras_shapes import give_shapes
 from penstock.programs.report import REPORT
+
+_OF_MODELS = (
+    "input_coordinates",
+    "output_coordinates",
+    "input_layers",
+    "output_layers",
+    "container_nodes",
+    "nodes_by_depth",
+    "layers_by_depth",
+)
+"""What models told of the graph that they are of, without an underscore until Keras 2.1."""
 
 
 def _shape(x: Any) -> Any:
@@ -48,6 +60,8 @@ def give_attributes() -> None:
     Layer.name = Layer.name.setter(_set_name)  # type: ignore[attr-defined, method-assign]
     _take_constraints(Optimizer)
     give_shapes()
+    for name in _OF_MODELS:
+        setattr(InnerGraph, name, vars(InnerGraph)[f"_{name}"])
 
 
 def _set_name(layer: Any, name: str) -> None:
