@@ -176,6 +176,9 @@ def test_splitting_where_a_pattern_matches_nothing_is_as_then(tmp_path: Path) ->
 QUOTIENTS = [
     "from six.moves import range\nfor i in range(0, 4, 5 / 2): n = 7\n",
     "def f():\n    count = 7 / 2\n    return [7 for i in range(1 + count)]\nn = f()[0]\n",
+    "def OwnPadding2D(padding): return [0] * padding[0]\n"
+    "def f(k):\n    pad = (k - 1) / 2\n    OwnPadding2D(padding=(pad, pad))\nf(5)\nn = 7\n",
+    "def ZeroPadding2D(pads): return [0] * pads\nsize = 5\nZeroPadding2D(size / 2)\nn = 7\n",
 ]
 
 

@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any, TypeGuard
 
 from penstock.programs.python2_comparisons import COMPARED, given_none, is_none, methods_for_cmp
-from penstock.programs.python2_counts import COUNTING, counts_by_quotients
+from penstock.programs.python2_counts import COUNTING, PADDING, PADS, counts_by_quotients
 from penstock.programs.python2_files import may_print_to_files, prints_to_file, takes_for_text
 from penstock.programs.python2_lists import LAZY, takes_for_lists, views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
@@ -92,7 +92,7 @@ SPECIAL = {"next": "__next__", "__nonzero__": "__bool__", "__div__": "__truediv_
 GONE_MODULES = MODULES.keys() - sys.stdlib_module_names
 """Text that imports one of these is Python 2; `pickle` is there in both."""
 
-MARKS = BUILTINS | GONE | GONE_MODULES | LAZY | COUNTING
+MARKS = BUILTINS | GONE | GONE_MODULES | LAZY | COUNTING | PADDING | {PADS}
 """Names that compiled code mentions where it may be Python 2."""
 ITERATOR = frozenset({"__iter__", "next"})
 """Methods of a class that is an iterator in Python 2."""
@@ -224,11 +224,12 @@ def _keep_lines(tree: ast.Module, before: str, after: str) -> None:
 
 
 def names_of(code: CodeType) -> set[str]:
-    """All names that code mentions, that of its functions included."""
+    """All names that code mentions, that of its functions included, and of keywords, which are a constant of it."""
     found, todo = set[str](), [code]
     while todo:
         each = todo.pop()
         found.update(each.co_names)
+        found.update(n for const in each.co_consts if isinstance(const, tuple) for n in const if isinstance(n, str))
         todo += (const for const in each.co_consts if isinstance(const, CodeType))
     return found
 

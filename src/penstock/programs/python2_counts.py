@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from penstock.programs.python2_lists import own_nodes, scopes_of, values_of_names
 
 COUNTING = frozenset({"range"})
+PADS = "padding"
+_PADDING = "Padding1D", "Padding2D", "Padding3D"
+PADDING = frozenset(f"Zero{each}" for each in _PADDING)
 
 
 def counts_by_quotients(tree: ast.Module) -> int | None:
-    """The line that gives `range` a quotient, if one does, at once or by a name that has no other value: Python 3 would
-    end there, and Python 2, too, with its division of today."""
+    """The line that gives `range` a quotient, or Keras's layers that pad, if one does, at once or by a name that has no
+    other value: Python 3 would end there, and Python 2, too, with its division of today."""
     if any(_is_of_today(node) for node in ast.walk(tree)):
         return None
     return next((line for scope in scopes_of(tree) for line in _lines(scope)), None)
@@ -40,8 +43,19 @@ def _lines(scope: ast.AST) -> Iterator[int]:
     nodes = list(own_nodes(scope))
     quotients = values_of_names(nodes, lambda value: _is_quotient(value, frozenset()))
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in COUNTING:
-            yield from (given.lineno for given in node.args if _is_quotient(given, quotients))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield from (given.lineno for given in _counts(node, node.func.id) if _is_quotient(given, quotients))
+
+
+def _counts(call: ast.Call, function: str) -> list[ast.expr]:
+    """What is given as a number of something: pads, too, as in `ZeroPadding2D((pad, pad))` or in
+    `ReflectionPadding2D(padding=pad)`, of which no class of Keras, nor one that is made of those, takes fractions."""
+    if function in COUNTING:
+        return call.args
+    if not function.endswith(_PADDING):
+        return []
+    pads = [each.value for each in call.keywords if each.arg == PADS] or call.args[:1]
+    return [each for given in pads for each in (given.elts if isinstance(given, ast.Tuple | ast.List) else [given])]
 
 
 def _is_quotient(node: ast.expr, quotients: frozenset[str]) -> bool:
