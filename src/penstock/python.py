@@ -71,6 +71,7 @@ _ELSEWHERE = {
     ),
     "keras.backend_config": "penstock.keras.backend",
     "keras.utils.data_utils": "penstock.keras.utils.files",
+    "keras.engine": "penstock.keras.engine.network penstock.keras.engine.input_spec",
     "keras.engine.network": "penstock.keras.engine.network",
     "keras.engine.topology": "penstock.keras.engine.network penstock.keras.engine.node",
     "keras.engine.base_layer": "penstock.keras.engine.node",

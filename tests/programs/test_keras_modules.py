@@ -143,3 +143,12 @@ def test_the_version_of_keras_is_numbers_which_programs_compare(tmp_path: Path) 
         "print(tf.keras.__version__)\n"
     )
     assert output_of(tmp_path, text) == "2.2.5 True True\n2.2.4-tf\n"
+
+
+def test_the_engine_has_keras_1s_merges_and_tensorflows_network(tmp_path: Path) -> None:
+    text = (
+        "from tensorflow.python.keras.engine import InputSpec, Network\nfrom keras.engine import Merge, merge\n"
+        "from keras.engine.topology import InputLayer, Merge as same\nimport keras\n"
+        "print(Merge is same, issubclass(keras.models.Model, Network), merge is keras.layers.merge)\n"
+    )
+    assert output_of(tmp_path, text) == "True True True\n"

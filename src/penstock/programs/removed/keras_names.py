@@ -72,6 +72,8 @@ _LAYERS: dict[str, Source] = {
                                            "MaxoutDense", "TimeDistributedDense")
 }  # fmt: skip
 
+_MERGES: dict[str, Source] = {name: f"{_LEGACY}:{name}" for name in ("merge", "Merge")}
+
 _INNER = "penstock.programs.removed.keras_inner"
 _TRAINING_OF_KERAS = "penstock.programs.removed.keras_training"
 _PREPARING: dict[str, Source] = {
@@ -153,14 +155,14 @@ _SEQUENCES: dict[str, Source] = {"_remove_long_seq": f"{_BACKEND_OF_KERAS}:remov
 NAMES: dict[str, Mapping[str, Source]] = {
     "optimizers": {**_OPTIMIZERS, "clip_norm": f"{_INNER}:clip_norm"},
     "initializers": {"_compute_fans": f"{_INNER}:compute_fans"},
-    "engine": {"Network": _NETWORK, "Container": _NETWORK},
+    "engine": {"Network": _NETWORK, "Container": _NETWORK, **_MERGES},
     "engine.base_layer": _NODES,
     "engine.input_layer": _NODES,
     "engine.network": {"Network": _NETWORK},
     "engine.training": {**_PREPARING, **_OLD_PREPARING, **_QUEUES, "Container": _NETWORK, "Network": _NETWORK},
     "engine.saving": _FILES,
     "engine.topology": {
-        **_NODES, **_FILES, "Container": _NETWORK,
+        **_NODES, **_FILES, **_MERGES, "Container": _NETWORK,
         "_is_all_none": "penstock.keras.utils.inner:is_all_none",
         "_object_list_uid": "penstock.keras.utils.inner:object_list_uid",
     },
