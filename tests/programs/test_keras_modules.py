@@ -152,3 +152,35 @@ def test_the_engine_has_keras_1s_merges_and_tensorflows_network(tmp_path: Path) 
         "print(Merge is same, issubclass(keras.models.Model, Network), merge is keras.layers.merge)\n"
     )
     assert output_of(tmp_path, text) == "True True True\n"
+
+
+def test_the_backend_takes_the_arguments_of_keras_1(tmp_path: Path) -> None:
+    text = """
+import numpy as np
+from keras import backend as K
+from keras.backend import tensorflow_backend as KTF
+
+sample = K.random_normal(shape=(2, 3), mean=0.0, std=0.5)
+print(K.int_shape(sample), KTF.eval(K.random_uniform((1,), low=2.0, high=2.0)))
+images, kernel = K.variable(np.ones((1, 4, 4, 1))), K.variable(np.ones((3, 3, 1, 2)))
+made = K.conv2d(images, kernel, border_mode="same", dim_ordering="tf", image_shape=(1, 4, 4, 1))
+print(K.eval(made)[0, :2, :2, 0].tolist(), K.int_shape(K.pool2d(images, (2, 2), border_mode="same", dim_ordering="tf")))
+print(K.int_shape(K.resize_images(images, 2, 2, dim_ordering="tf")))
+"""
+    assert output_of(tmp_path, text) == ("(2, 3) [2.]\n[[4.0, 6.0], [6.0, 9.0]] (1, 4, 4, 1)\n(1, 8, 8, 1)\n")
+
+
+def test_models_tell_of_their_inputs_as_in_keras_1(tmp_path: Path) -> None:
+    text = """
+from keras.layers import Dense, Input
+from keras.models import Model
+
+shared, a, b = Dense(2), Input((3,)), Input((3,))
+shared(a)
+model = Model([a, b], shared(b))
+print(model.input_layers_node_indices, model.output_layers_node_indices, model.output_layers_tensor_indices)
+print([layer.name for layer in model.input_layers], sorted(model.container_nodes))
+"""
+    assert output_of(tmp_path, text) == (
+        "[0, 0] [1] [0]\n['input_1', 'input_2'] ['dense_1_ib-1', 'input_1_ib-0', 'input_2_ib-0']\n"
+    )

@@ -61,3 +61,16 @@ class InnerGraph:
     _container_nodes = Told(_keys)  # as it was until Keras 2.2
     _nodes_by_depth = Told(_nodes_by_depth)
     _layers_by_depth = Told(_layers_by_depth)
+
+
+def _numbers(tensors: str, place: int) -> Told:
+    return Told(lambda model: [each[place] for each in _coordinates(getattr(model, tensors))])
+
+
+NUMBERS = {
+    "input_layers_node_indices": _numbers("inputs", 1),
+    "input_layers_tensor_indices": _numbers("inputs", 2),
+    "output_layers_node_indices": _numbers("outputs", 1),
+    "output_layers_tensor_indices": _numbers("outputs", 2),
+}
+"""The numbers in coordinates, as models of Keras 1 and 2.0 had them, in lists of their own."""

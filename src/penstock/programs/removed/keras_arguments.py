@@ -70,6 +70,23 @@ KERNELS = {"Conv2D": 2, "Conv2DTranspose": 2, "Conv3D": 3}
 SIZES = ("nb_row", "nb_col"), ("kernel_dim1", "kernel_dim2", "kernel_dim3")
 FORMATS = {"th": "channels_first", "tf": "channels_last", "default": None}
 
+_SAMPLES: Keywords = {
+    "image_shape": None,
+    "volume_shape": None,
+    "filter_shape": None,
+    "filter_dilation": "dilation_rate",
+}
+_CONVOLVE: Keywords = {**_IMAGES, **_SAMPLES}
+BACKEND: dict[str, Keywords] = {
+    "random_normal": {"std": "stddev"},
+    "random_uniform": {"low": "minval", "high": "maxval"},
+    "conv1d": {"border_mode": "padding", "stride": "strides", **_SAMPLES},
+    **dict.fromkeys(("conv2d", "conv3d", "conv2d_transpose", "separable_conv2d"), _CONVOLVE),
+    **dict.fromkeys(("pool2d", "pool3d"), _IMAGES),
+    **dict.fromkeys(("resize_images", "resize_volumes", "spatial_2d_padding", "bias_add"), _FORMAT),
+}
+"""Functions of the backend that took other keywords in Keras 1, which 2.0 did not take any more."""
+
 MODEL: Keywords = {"input": "inputs", "output": "outputs"}
 _STEPS: Keywords = {"val_samples": "steps", "max_q_size": "max_queue_size"}
 METHODS: dict[str, Keywords] = {
@@ -93,6 +110,25 @@ def give_arguments(keras: Any) -> None:
     rename_keywords(keras.Model, "__init__", MODEL, "Model")
     for name, keywords in METHODS.items():
         rename_keywords(keras.Model, name, keywords)
+
+
+def give_backend_arguments(backend: Any) -> None:
+    """On the module that programs see: Penstock's own calls stay as they are."""
+    for name, keywords in BACKEND.items():
+        setattr(backend, name, _with_formats(getattr(backend, name)))
+        rename_keywords(backend, name, keywords, f"K.{name}")
+
+
+def _with_formats(function: Any) -> Any:
+    """Takes "th" and "tf" for formats of images."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **options: Any) -> Any:
+        if options.get("data_format") in FORMATS:
+            options["data_format"] = FORMATS[options["data_format"]]
+        return function(*args, **options)
+
+    return called
 
 
 def _take_then(layer: Any, name: str, sizes: int, keywords: Keywords) -> None:

@@ -15,7 +15,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.operation import Tensor
 from penstock.keras import backend as K
 from penstock.keras.backend.state import number_names_from
-from penstock.keras.engine.inner_graph import InnerGraph
+from penstock.keras.engine.inner_graph import NUMBERS, InnerGraph
 from penstock.keras.optimizers.base import Optimizer
 from penstock.layers.base import Layer
 from penstock.programs.removed.keras_shapes import give_shapes
@@ -62,6 +62,8 @@ def give_attributes() -> None:
     give_shapes()
     for name in _OF_MODELS:
         setattr(InnerGraph, name, vars(InnerGraph)[f"_{name}"])
+    for name, told in NUMBERS.items():
+        setattr(InnerGraph, name, told)
 
 
 def _set_name(layer: Any, name: str) -> None:
