@@ -135,6 +135,12 @@ def test_updates_in_replicas_are_combined_as_variables_say(graph: tf.Graph) -> N
     assert (found["mean_1/total"], found["mean_1/count"]) == (3, 2)  # replicas add to the same sums
 
 
+def test_aggregation_by_the_first_replica_has_its_name_from_before_too() -> None:
+    kinds = tf.VariableAggregation
+    assert kinds.ONLY_FIRST_TOWER is kinds.ONLY_FIRST_REPLICA
+    assert [kind.name for kind in kinds] == ["NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"]
+
+
 def test_merged_calls_get_the_arguments_of_all_replicas(graph: tf.Graph) -> None:
     strategy = tf.contrib.distribute.MirroredStrategy(DEVICES)
     common = tf.constant(1.0)

@@ -44,6 +44,7 @@ class VariableAggregation(enum.Enum):
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA  # its name until TensorFlow 1.12
 
 
 class SaveSliceInfo:
