@@ -284,3 +284,13 @@ def test_summaries_are_named_after_their_tensors() -> None:
     assert [(v.tag, v.simple_value) for v in values] == [
         ("p/x/Fraction_of_Zero_Values", 0.5), ("y_1", 3.0), ("x_1", 0.0),
     ]  # fmt: skip
+
+
+def test_modules_that_slims_modules_import_are_names_of_slim() -> None:
+    """`import *` made them so; programs say slim.init_ops.zeros_initializer() and slim.nn.relu."""
+    slim = tf.contrib.slim
+    assert slim.init_ops.zeros_initializer is tf.zeros_initializer
+    assert slim.nn.relu is tf.nn.relu
+    assert slim.vs.get_variable is slim.variable_scope.get_variable is tf.get_variable
+    assert slim.ops.GraphKeys is tf.GraphKeys
+    assert slim.nest.flatten([[1], 2]) == [1, 2]

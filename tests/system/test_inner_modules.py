@@ -463,6 +463,24 @@ def test_metrics_of_programs_take_the_streaming_confusion_matrix() -> None:
         assert session.run(total).dtype == "float64"
 
 
+def test_metrics_of_programs_take_the_counts_at_thresholds() -> None:
+    """Values of TensorFlow 1.15."""
+    from penstock.python.ops.metrics_impl import _confusion_matrix_at_thresholds as counts_at
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        labels, predictions = tf.constant([[True, False], [True, True]]), tf.constant([[0.2, 0.6], [0.7, 0.4]])
+        values, updates = counts_at(labels, predictions, [0.0, 0.5])
+        weights = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        _, weighted = counts_at(labels, predictions, [0.5], weights=weights, includes=("fp", "tp"))
+        session.run(tf.local_variables_initializer())
+        session.run(updates)
+        found = {kind: value.tolist() for kind, value in session.run(values).items()}
+        assert found == {"tp": [3, 1], "fn": [0, 2], "tn": [0, 0], "fp": [1, 1]}
+        assert {kind: value.tolist() for kind, value in session.run(weighted).items()} == {"fp": [2], "tp": [3]}
+        with pytest.raises(ValueError, match="Invalid key: xx"):
+            counts_at(labels, predictions, [0.5], includes=("xx",))
+
+
 OF_LIBRARIES = """
 import tensorflow as tf
 import tensorflow.compat.v2 as tf2

@@ -90,6 +90,14 @@ ELSEWHERE: dict[str, dict[str, str]] = {
             "data_decoder data_provider dataset dataset_data_provider evaluation learning model_analyzer nets "
             "parallel_reader prefetch_queue queues summaries tfexample_decoder"
         ),
+        # What slim's modules import, and `import *` made names of slim: programs say slim.init_ops.zeros_initializer().
+        "penstock.python.framework": "dtypes ops sparse_tensor tensor_shape",
+        "penstock.python.ops": (
+            "array_ops clip_ops control_flow_ops embedding_ops init_ops math_ops nn nn_ops parsing_ops random_ops "
+            "sparse_ops string_ops variable_scope vs=variable_scope"
+        ),
+        "penstock.python.training": "moving_averages",
+        "penstock.python.util": "nest",
     },
     "penstock.contrib.tensor_forest": {"penstock.contrib.tensor_forest": "random_forest tensor_forest"},
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},

@@ -444,6 +444,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "stop_if_no_decrease_hook stop_if_no_increase_hook"
         ),
         "penstock.estimator.extenders": "add_metrics clip_gradients_by_norm forward_features",
+        "penstock.estimator.towers": "TowerOptimizer replicate_model_fn",
     },
     "penstock.contrib.factorization": {
         "penstock.contrib.factorization.kmeans": (
@@ -800,6 +801,13 @@ EXPORTS: dict[str, dict[str, str]] = {
             "data_decoder data_provider dataset dataset_data_provider evaluation learning model_analyzer nets "
             "parallel_reader prefetch_queue queues summaries tfexample_decoder"
         ),
+        "penstock.python.framework": "dtypes ops sparse_tensor tensor_shape",
+        "penstock.python.ops": (
+            "array_ops clip_ops control_flow_ops embedding_ops init_ops math_ops nn nn_ops parsing_ops random_ops "
+            "sparse_ops string_ops variable_scope vs=variable_scope"
+        ),
+        "penstock.python.training": "moving_averages",
+        "penstock.python.util": "nest",
         "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
     },
     "penstock.contrib.staging": {

@@ -20,11 +20,14 @@ from penstock.estimator.early_stopping import stop_if_no_increase_hook as stop_i
 from penstock.estimator.extenders import add_metrics as add_metrics
 from penstock.estimator.extenders import clip_gradients_by_norm as clip_gradients_by_norm
 from penstock.estimator.extenders import forward_features as forward_features
+from penstock.estimator.towers import TowerOptimizer as TowerOptimizer
+from penstock.estimator.towers import replicate_model_fn as replicate_model_fn
 
 __all__ = [
     "boosted_trees_classifier_train_in_memory", "boosted_trees_regressor_train_in_memory", "binary_classification_head",
     "multi_class_head", "multi_label_head", "DNNLinearCombinedEstimator", "DNNEstimator", "LinearEstimator",
     "multi_head", "logistic_regression_head", "poisson_regression_head", "regression_head", "make_early_stopping_hook",
     "read_eval_metrics", "stop_if_higher_hook", "stop_if_lower_hook", "stop_if_no_decrease_hook",
-    "stop_if_no_increase_hook", "add_metrics", "clip_gradients_by_norm", "forward_features"
+    "stop_if_no_increase_hook", "add_metrics", "clip_gradients_by_norm", "forward_features", "TowerOptimizer",
+    "replicate_model_fn"
 ]

@@ -75,6 +75,21 @@ def counts_at(
     return now, then
 
 
+def confusion_matrix_at_thresholds(
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None, includes: Iterable[str] | None = None
+) -> tuple[Counts, Counts]:
+    """`counts_at` of the kinds in `includes`, by default all of "tp", "fn", "tn" and "fp". Programs take it from
+    `tensorflow.python.ops.metrics_impl` for metrics of their own.
+
+    Raises ValueError for other kinds.
+    """
+    kinds = tuple(KINDS if includes is None else includes)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(f"Invalid key: {kind}.")
+    return counts_at(labels, predictions, thresholds, weights, kinds)
+
+
 # --- counts ---------------------------------------------------------------------------------------------
 
 

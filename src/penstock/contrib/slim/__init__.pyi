@@ -106,6 +106,26 @@ from penstock.contrib.slim import prefetch_queue as prefetch_queue
 from penstock.contrib.slim import queues as queues
 from penstock.contrib.slim import summaries as summaries
 from penstock.contrib.slim import tfexample_decoder as tfexample_decoder
+from penstock.python.framework import dtypes as dtypes
+from penstock.python.framework import ops as ops
+from penstock.python.framework import sparse_tensor as sparse_tensor
+from penstock.python.framework import tensor_shape as tensor_shape
+from penstock.python.ops import array_ops as array_ops
+from penstock.python.ops import clip_ops as clip_ops
+from penstock.python.ops import control_flow_ops as control_flow_ops
+from penstock.python.ops import embedding_ops as embedding_ops
+from penstock.python.ops import init_ops as init_ops
+from penstock.python.ops import math_ops as math_ops
+from penstock.python.ops import nn as nn
+from penstock.python.ops import nn_ops as nn_ops
+from penstock.python.ops import parsing_ops as parsing_ops
+from penstock.python.ops import random_ops as random_ops
+from penstock.python.ops import sparse_ops as sparse_ops
+from penstock.python.ops import string_ops as string_ops
+from penstock.python.ops import variable_scope as variable_scope
+from penstock.python.ops import variable_scope as vs
+from penstock.python.training import moving_averages as moving_averages
+from penstock.python.util import nest as nest
 from penstock.train.global_step import assert_global_step as assert_global_step
 from penstock.train.global_step import create_global_step as create_global_step
 from penstock.train.global_step import get_global_step as get_global_step
@@ -129,6 +149,8 @@ __all__ = [
     "sum_regularizer", "summarize_activation", "summarize_activations", "summarize_biases", "summarize_collection",
     "summarize_tensor", "summarize_tensors", "summarize_variables", "summarize_weights", "data_decoder",
     "data_provider", "dataset", "dataset_data_provider", "evaluation", "learning", "model_analyzer", "nets",
-    "parallel_reader", "prefetch_queue", "queues", "summaries", "tfexample_decoder", "assert_global_step",
-    "create_global_step", "get_global_step", "get_or_create_global_step"
+    "parallel_reader", "prefetch_queue", "queues", "summaries", "tfexample_decoder", "dtypes", "ops", "sparse_tensor",
+    "tensor_shape", "array_ops", "clip_ops", "control_flow_ops", "embedding_ops", "init_ops", "math_ops", "nn",
+    "nn_ops", "parsing_ops", "random_ops", "sparse_ops", "string_ops", "variable_scope", "vs", "moving_averages",
+    "nest", "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step"
 ]
