@@ -407,6 +407,15 @@ def test_zeros_like_and_ones_like_follow_the_value_at_run_time() -> None:
     assert [v.dtype.name for v in found] == ["float32", "float32", "int32", "bool"]
 
 
+def test_zeros_like_a_known_shape_takes_a_false_dtype_for_none() -> None:
+    """As TensorFlow does; of a shape that is not known, it refuses it."""
+    zeros = tf.zeros_like(tf.ones([2], tf.int32), False)
+    assert (zeros.dtype, zeros.shape.as_list()) == (tf.int32, [2])
+    assert tf.zeros_like(tf.ones([2], tf.int32), np.dtype("float32")).dtype == tf.float32
+    with pytest.raises(TypeError):
+        tf.zeros_like(tf.placeholder(tf.float32, [None]), False)
+
+
 def test_zeros_like_a_known_shape_is_a_constant_unless_asked_otherwise() -> None:
     x = placeholder(2, 3)
     assert tf.zeros_like(x).op.type == tf.ones_like(x).op.type == "Const"

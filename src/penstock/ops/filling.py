@@ -158,12 +158,13 @@ ONES_LIKE.not_differentiable()
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros with the shape of `tensor`, and with its dtype unless another is given (TF: tf.zeros_like).
 
-    With `optimize` a static shape makes it a constant.
+    With `optimize` a static shape makes it a constant; then any false dtype is none, as in zeros_like(x, False).
     """
     with name_scope(name, "zeros_like", [tensor]) as scope:
         x = convert_to_tensor(tensor, name="tensor")
-        wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if optimize and x.shape.is_fully_defined():
+        constant = optimize and x.shape.is_fully_defined()
+        wanted = x.dtype.base_dtype if dtype is None or (constant and not dtype) else as_dtype(dtype).base_dtype
+        if constant:
             return _filled(0, x.shape, wanted, scope)
         if wanted == x.dtype.base_dtype:
             return ZEROS_LIKE(x, name=scope)
