@@ -118,6 +118,16 @@ CASES = {
         "print(discrete.categorical_sample([0.0, 1.0, 0.0], env.np_random))\n",
         "3 2 (2, 0.0, False, {'prob': 1.0}) (0, 1.0, True, {'prob': 1.0}) 1 2\n1\n",
     ),
+    "dicts of observations as one array": (
+        "import gym, numpy as np\nfrom gym.wrappers import FlattenDictWrapper\n"
+        "box = lambda n: gym.spaces.Box(-1, 1, shape=(n,), dtype=np.float32)\n"
+        "class Reach(gym.Env):\n    observation_space = gym.spaces.Dict({'at': box(2), 'goal': box(3)})\n"
+        "    def reset(self):\n        return {'at': np.ones(2), 'goal': np.zeros(3)}\n"
+        "    def step(self, a):\n        return {'at': np.ones(2) * a, 'goal': np.zeros(3)}, 1.0, False, {}\n"
+        "env = FlattenDictWrapper(Reach(), dict_keys=['goal', 'at'])\n"
+        "print(env.reset(), env.observation_space.shape, env.step(2)[0])\n",
+        "[0. 0. 0. 1. 1.] (5,) [0. 0. 0. 2. 2.]\n",
+    ),
     "the level of its log": ("import gym\nprint(gym.logger.MIN_LEVEL)\n", "30\n"),
     "a program of today": (
         "import gymnasium as gym\nenv = gym.make('CartPole-v1')\nstate, info = env.reset(seed=1)\n"

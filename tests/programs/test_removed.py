@@ -269,6 +269,34 @@ CASES = {
         "object [[1.0], [array([2.])], [1.0], [array([2.])]] [1.5] (2,)\n[[1], [2, 3]] (4,)\n"
         "cannot reshape array of size 2 into shape (3,1)\n",
     ),
+    "statistics and shapes of numbers and arrays of one element": (
+        "import numpy as np\n"
+        "rewards = [np.array([1.0]), 2.0, 3.5]\n"
+        "print(np.resize(rewards, [3, 1]).tolist(), np.std(rewards), np.var(rewards), np.average(rewards))\n"
+        "print(np.median(rewards), np.argmax(rewards), np.amin(rewards), np.percentile(rewards, 50))\n"
+        "print(np.where([[1], [2, 3]]), np.atleast_2d([[1], [2, 3]]).shape, np.flip([[1], [2, 3]]).tolist())\n",
+        "[[array([1.])], [2.0], [3.5]] [1.02740233] [1.05555556] [2.16666667]\n2.0 2 [1.] 2.0\n"
+        "(array([0, 1]),) (1, 2) [[2, 3], [1]]\n",
+    ),
+    "modules of Pillow that something else had imported": (
+        "import PIL\nprint(PIL.Image.new('RGB', (2, 3)).size, PIL.ImageEnhance.Color.__name__)\n",
+        "(2, 3) Color\n",
+    ),
+    "messages of TensorBoard's summaries": (
+        "from tensorboard import summary\nfrom tensorboard.plugins.custom_scalar import layout_pb2\n"
+        "charts = [layout_pb2.Chart(title='y', multiline=layout_pb2.MultilineChartContent(tag=['z']))]\n"
+        "layout = layout_pb2.Layout(category=[layout_pb2.Category(title='x', chart=charts)])\n"
+        "value, = summary.custom_scalar_pb(layout).value\nprint(value.metadata.plugin_data.plugin_name)\n"
+        "print(summary.scalar_pb('loss', 2.0).value[0].tag)\n",
+        "custom_scalars\nloss/scalar_summary\n",
+    ),
+    "kinds of types as dtypes": (
+        "import numpy as np\n"
+        "print(np.zeros(2, dtype=np.integer).dtype, np.empty(2, np.floating).dtype, np.full(1, 1.5, np.integer))\n"
+        "print(np.ones_like([1.5], dtype=np.signedinteger), np.issubdtype(np.int32, np.integer))\n"
+        "try: np.zeros(2, dtype=np.generic())\nexcept TypeError: print('refused')\n",
+        "int64 float64 [1]\n[1] True\nrefused\n",
+    ),
     "arrays of tensors": (
         "import numpy as np, tensorflow as tf\n"
         "a, b = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])\n"
@@ -664,3 +692,19 @@ def test_libraries_are_put_right_once_where_penstock_is_imported_twice(tmp_path:
         "from penstock.programs import running\nrunning.prepare()\nprint(networkx.Graph().nodes())\n"
     )
     assert output_of(tmp_path, text) == "[]\n"
+
+
+def test_functions_of_ruamel_yaml_read_and_write(tmp_path: Path) -> None:
+    pytest.importorskip("ruamel.yaml")
+    text = (
+        "import ruamel.yaml as yaml\n"
+        "print(yaml.safe_load('{a: 1, b: [2]}'), yaml.load('x: 1e3', Loader=yaml.SafeLoader))\n"
+        "print(repr(yaml.dump({'a': 1, 'b': [1, 2]}, default_flow_style=False)))\n"
+        "with open('a.yaml', 'w') as file:\n    yaml.safe_dump({'c': [3]}, file)\n"
+        "print(yaml.safe_load(open('a.yaml')), yaml.round_trip_load('d: 4')['d'])\n"
+        "class Made:\n    pass\n"
+        "text = yaml.dump({'kind': dict, 'made': Made()})\nprint(yaml.load(text, Loader=yaml.Loader)['kind'])\n"
+        "try: yaml.load(text)\nexcept yaml.constructor.ConstructorError: print('refused')\n"
+    )
+    printed = "{'a': 1, 'b': [2]} {'x': 1000.0}\n'a: 1\\nb:\\n- 1\\n- 2\\n'\n{'c': [3]} 4\n<class 'dict'>\nrefused\n"
+    assert output_of(tmp_path, text) == printed

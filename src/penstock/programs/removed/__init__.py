@@ -19,12 +19,14 @@ from penstock.programs.removed import (
     pandas,
     pillow,
     pkg_resources,
+    ruamel,
     scipy,
     seaborn,
     skimage,
     sklearn,
     sklearn_arguments,
     standard,
+    tensorboard,
 )
 from penstock.programs.removed.giving import ModuleOf, Source
 
@@ -50,6 +52,8 @@ PATCHES = [
         keras,
         gensim,
         networkx,
+        tensorboard,
+        ruamel,
     )
 ]
 """By module: what is done to it when it has been imported."""

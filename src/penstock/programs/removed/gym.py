@@ -20,7 +20,7 @@ from penstock.programs.removed import gym_own, gym_random, gym_spaces
 from penstock.programs.removed.giving import ModuleOf, give
 from penstock.programs.removed.gym_monitor import benchmark_spec, monitor
 from penstock.programs.removed.gym_registry import Registry
-from penstock.programs.removed.gym_wrappers import wrappers_of
+from penstock.programs.removed.gym_wrappers import flatten_dict_wrapper, wrappers_of
 from penstock.programs.report import REPORT
 
 _NOTE = "gym.make gives environments of Gym until 0.25"
@@ -233,7 +233,8 @@ def patch(gym: Any) -> None:
     now.logger = _seen_as(
         "gym.logger", gym.logger, **{"MIN_LEVEL": getattr(gym.logger, "min_level", 30), **vars(gym.logger)}
     )
-    give(now.wrappers, {"Monitor": lambda: recorder})
+    flattening = flatten_dict_wrapper(gym, wrappers["ObservationWrapper"])
+    give(now.wrappers, {"Monitor": lambda: recorder, "FlattenDictWrapper": lambda: flattening})
     give(now, {**gone, "benchmark_spec": lambda: benchmark_spec})
 
 

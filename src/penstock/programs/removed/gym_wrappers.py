@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from penstock.programs.removed.gym_spaces import space_of
 
 
@@ -89,3 +91,21 @@ def wrappers_of(gym: Any) -> dict[str, type]:
             return self._action(action)
 
     return {each.__name__: each for each in (Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)}
+
+
+def flatten_dict_wrapper(gym: Any, base: Any) -> type:
+    """The wrapper that Gym had until 0.12 for environments whose observations are dicts. base: ObservationWrapper."""
+
+    class FlattenDictWrapper(base):
+        """Observations under `dict_keys`, one after the other, as one array [n] of float32."""
+
+        def __init__(self, env: Any, dict_keys: Any) -> None:
+            super().__init__(env)
+            self.dict_keys = dict_keys
+            size = sum(int(np.prod(self.env.observation_space.spaces[key].shape)) for key in dict_keys)
+            self.observation_space = gym.spaces.Box(-np.inf, np.inf, shape=(size,), dtype=np.float32)
+
+        def observation(self, observation: Any) -> Any:
+            return np.concatenate([np.ravel(observation[key]) for key in self.dict_keys])
+
+    return FlattenDictWrapper

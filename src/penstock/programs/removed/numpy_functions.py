@@ -30,8 +30,10 @@ _GENERAL: dict[Any, type] = {
 """What a type of Python meant as a kind of types."""
 
 _OF_ROWS = (
-    "append argsort array_split concatenate copy cumsum delete dstack expand_dims hstack insert max mean min ndim "
-    "prod ravel repeat reshape roll shape size split squeeze stack sum swapaxes take tile transpose vstack"
+    "all amax amin any append argmax argmin argsort array_equal array_split atleast_1d atleast_2d average clip "
+    "concatenate copy count_nonzero cumsum delete diff dot dstack expand_dims flip flipud hstack insert max mean "
+    "median min ndim nonzero ones_like percentile prod ravel repeat reshape resize roll shape size sort split squeeze "
+    "stack std sum swapaxes take tile transpose var vstack where zeros_like"
 )
 _OF_ROWS_RANDOM = "choice permutation"
 """Functions of lists, which become arrays of objects where rows differ in length."""
@@ -39,6 +41,15 @@ _OF_ARRAYS = "concatenate dstack hstack stack vstack"
 """Those of them whose lists hold such lists."""
 
 _SAVING = "save savez savez_compressed"
+
+_MAKING = "arange empty empty_like eye full full_like ones ones_like zeros zeros_like"
+_OF_KIND: dict[type, type] = {
+    **dict.fromkeys((np.integer, np.signedinteger), np.int64),
+    np.unsignedinteger: np.uint64,
+    **dict.fromkeys((np.number, np.inexact, np.floating), np.float64),
+    np.complexfloating: np.complex128,
+}
+"""The type that a kind of types meant as a dtype until NumPy 2.0 (it warned since 1.19)."""
 
 
 def recfromcsv(fname: Any, **options: Any) -> Any:
@@ -53,6 +64,8 @@ def patch(numpy: Any) -> None:
     numpy.set_printoptions = _whole(numpy.set_printoptions)
     for name in _OF_ROWS.split():
         setattr(numpy, name, _of_rows(getattr(numpy, name), f"np.{name}"))
+    for name in _MAKING.split():
+        setattr(numpy, name, _of_a_kind(getattr(numpy, name)))
     for name in _SAVING.split():
         setattr(numpy, name, _of_rows(getattr(numpy, name), f"np.{name}", by_libraries=True))
 
@@ -77,6 +90,27 @@ def _of_kinds(ask: Callable[..., Any]) -> Callable[..., Any]:
         return ask(arg1, arg2)
 
     return asking
+
+
+def _of_a_kind(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.zeros(3, dtype=np.integer)`, whose type is the usual one of its kind."""
+
+    @functools.wraps(make)
+    def making(*args: Any, **options: Any) -> Any:
+        try:
+            return make(*args, **options)
+        except TypeError:
+            meant = [_OF_KIND.get(value, value) if isinstance(value, type) else value for value in args]
+            named = {**options}
+            if isinstance(options.get("dtype"), type):
+                named["dtype"] = _OF_KIND.get(options["dtype"], options["dtype"])
+            caller = sys._getframe(1)
+            if (meant, named) == ([*args], options) or not is_of_program(caller.f_code.co_filename):
+                raise
+            REPORT.use(f"np.{make.__name__} of a kind of types", caller)
+            return make(*meant, **named)
+
+    return making
 
 
 def _flat_inverse(find: Callable[..., Any]) -> Callable[..., Any]:

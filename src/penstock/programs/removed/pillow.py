@@ -29,6 +29,8 @@ def _patch_drawing(module: Any) -> None:
 
 
 PATCHES: dict[str, Callable[[Any], None]] = {
+    # `import PIL` was enough where something else, Keras for one, had imported them.
+    "PIL": lambda module: give(module, {name: f"PIL.{name}:" for name in ("Image", "ImageEnhance")}),
     "PIL.Image": lambda module: give(
         module, {name: source for name, source in NAMES.items() if name not in vars(module)}, "Image"
     ),
