@@ -79,6 +79,7 @@ _ELSEWHERE = {
     "keras.optimizers": "penstock.keras.optimizers.base",
     "framework.smart_cond": "penstock.contrib.framework",
     "layers.utils": "penstock.inner.layer_arguments penstock.contrib.framework.choices penstock.contrib.layers.utils",
+    "keras.utils.losses_utils": "penstock.keras.losses.inner",
     "keras.utils.tf_utils": "penstock.inner.keras_utils",
     "lib.io.file_io": "penstock.inner.file_io",
     "lib.io.tf_record": "penstock.python_io",

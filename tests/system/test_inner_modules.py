@@ -488,7 +488,7 @@ from tensorflow.contrib.eager.python import tfe
 from tensorflow.python import tf2 as version
 from tensorflow.python.autograph.pyct import transformer
 from tensorflow.python.framework import composite_tensor, ops, type_spec
-from tensorflow.python.keras.utils import tf_utils
+from tensorflow.python.keras.utils import losses_utils, tf_utils
 from tensorflow.python.ops import control_flow_util, inplace_ops, weights_broadcast_ops
 from tensorflow.python.util import deprecation, lazy_loader, tf_inspect
 
@@ -549,7 +549,10 @@ def area(size=None, length=None, extra=None):
 
 assert area(length=3) == 3 and area(4, extra=None) == 4
 rows = tf.zeros([3, 2])
+losses = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+reduced = [losses_utils.compute_weighted_loss(losses, [1.0, 0.5], how) for how in losses_utils.ReductionV2.all()]
 with tf.Session() as session:
+    assert [x.tolist() for x in session.run(reduced)] == [1.625, [[1, 2], [1.5, 2]], 6.5, 1.625]
     changed = session.run(inplace_ops.alias_inplace_update(rows, 1, [1.0, 2.0]))
     assert changed.tolist() == [[0, 0], [1, 2], [0, 0]]
     assert session.run(inplace_ops.inplace_add(rows, [0, 2], [[1.0, 1.0], [2.0, 2.0]])).sum() == 6
