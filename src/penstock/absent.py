@@ -182,7 +182,6 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.data.experimental.*", _READ),
     ("tf.debugging.*traceback_filtering*", _TRACEBACKS),
     ("tf.debugging.*check_numerics tf.debugging.experimental", _GRAPH_CHECKS),
-    ("tf.debugging.assert_shapes", "tf.assert_equal compares shapes; tensor.set_shape says what they are."),
     (
         "tf.errors.raise_exception_on_not_ok_status",
         "Errors are raised by tf.Session.run itself: catch tf.errors.OpError.",

@@ -27,11 +27,12 @@ from penstock.ops.shape_checks import assert_type as assert_type
 from penstock.ops.shape_checks import is_non_decreasing as is_non_decreasing
 from penstock.ops.shape_checks import is_numeric_tensor as is_numeric_tensor
 from penstock.ops.shape_checks import is_strictly_increasing as is_strictly_increasing
+from penstock.ops.shape_relations import assert_shapes as assert_shapes
 
 __all__ = [
     "assert_equal", "assert_greater", "assert_greater_equal", "assert_less", "assert_less_equal", "assert_near",
     "assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive", "Assert",
     "assert_all_finite", "check_numerics", "is_finite", "is_inf", "is_nan", "assert_integer", "assert_proper_iterable",
     "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
-    "is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing"
+    "is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing", "assert_shapes"
 ]

@@ -904,6 +904,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor "
             "is_strictly_increasing"
         ),
+        "penstock.ops.shape_relations": "assert_shapes",
     },
     "penstock.distribute": {
         "penstock.distribute": "experimental",
