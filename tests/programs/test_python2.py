@@ -425,3 +425,24 @@ print Model().encode(1), Model().encode(1, y=3)
         "refused",
         "3 4",
     ]
+
+
+def test_iterators_have_next_in_text_for_both_pythons(tmp_path: Path) -> None:
+    text = """
+try:
+    import queue
+except ImportError:
+    import Queue as queue
+
+class Data:
+    def next(self):
+        return "batch"
+
+numbers = (n / 2 for n in [3, 4])
+print(numbers.next(), numbers.next(), Data().next())
+try:
+    (3).next()
+except AttributeError as error:
+    print(error)
+"""
+    assert output_of(tmp_path, text) == "1.5 2.0 batch\n'int' object has no attribute 'next'\n"

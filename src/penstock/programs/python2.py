@@ -403,7 +403,7 @@ class Meaning(ast.NodeTransformer):
 
 def may_be_python2(code: CodeType, names: set[str]) -> bool:
     """Whether code that Python 3 compiles, and that mentions these names, may need what only Python 2 had."""
-    named = bool(names & MARKS) or names >= ITERATOR or any(names >= each for each in FILES)
+    named = bool(names & MARKS) or "next" in names or any(names >= each for each in FILES)
     return named or ("print" in names and may_print_to_files(code))
 
 
@@ -412,7 +412,18 @@ def has_gone(tree: ast.Module) -> bool:
     return bool(views_taken(tree)) or any(
         (isinstance(node, ast.Attribute) and node.attr in GONE)
         or (isinstance(node, ast.ClassDef) and _was_iterator(node))
+        or _takes_next(node)
         for node in ast.walk(tree)
+    )
+
+
+def _takes_next(node: ast.AST) -> bool:
+    """Whether it is `iterator.next()`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "next"
+        and not (node.args or node.keywords)
     )
 
 
@@ -422,15 +433,16 @@ def _was_iterator(node: ast.ClassDef) -> bool:
 
 
 class Gone(Meaning):
-    """For text that is not Python 2 otherwise: only what no dict of Python 3 has, views of dicts that are taken for
-    lists, and what was an iterator."""
+    """For text that is not Python 2 otherwise: what dicts and iterators lack in Python 3, views of dicts that are taken
+    for lists, and what was an iterator."""
 
     def __init__(self, tree: ast.Module) -> None:
         super().__init__(None, divides=False)
         self._taken = views_taken(tree)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if node in self._taken or (isinstance(node.func, ast.Attribute) and node.func.attr in GONE):
+        gone = isinstance(node.func, ast.Attribute) and node.func.attr in GONE
+        if gone or node in self._taken or _takes_next(node):
             return super().visit_Call(node)
         self.generic_visit(node)
         return node

@@ -69,8 +69,7 @@ def has_key(holder: Any, key: Any) -> bool:
 
 
 def next_(iterator: Any) -> Any:
-    found = getattr(iterator, "next", None)
-    return next(iterator) if found is None else found()
+    return next(iterator) if hasattr(iterator, "__next__") and not hasattr(iterator, "next") else iterator.next()
 
 
 def tostring(array: Any) -> Any:
