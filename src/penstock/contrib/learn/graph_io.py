@@ -80,14 +80,18 @@ def read_keyed_batch_examples(
             )
         with name_scope("read"):
             examples = [_read(files, reader(), read_batch_size, filter_fn, parse_fn) for _ in range(num_threads)]
-        more = {"enqueue_many": _several(read_batch_size), "allow_smaller_final_batch": num_epochs is not None}
+        many, smaller = _several(read_batch_size), num_epochs is not None
         if randomize_input:
             waiting = int(queue_capacity * 0.4)
             if not isinstance(batch_size, Tensor):
                 waiting = max(queue_capacity - 3 * batch_size, batch_size)
-            found = shuffle_batch_join(examples, batch_size, queue_capacity, waiting, seed, name=scope, **more)
+            found = shuffle_batch_join(
+                examples, batch_size, queue_capacity, waiting, seed, many, allow_smaller_final_batch=smaller, name=scope
+            )
         else:
-            found = batch_join(examples, batch_size, queue_capacity, name=scope, **more)
+            found = batch_join(
+                examples, batch_size, queue_capacity, many, allow_smaller_final_batch=smaller, name=scope
+            )
     return (found.pop(_KEY), found) if isinstance(found, dict) else found
 
 
