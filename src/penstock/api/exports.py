@@ -1306,7 +1306,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "GlobalMaxPooling2D GlobalMaxPooling3D MaxPool1D=MaxPooling1D MaxPool2D=MaxPooling2D "
             "MaxPool3D=MaxPooling3D MaxPooling1D MaxPooling2D MaxPooling3D"
         ),
-        "penstock.keras.layers.recurrent": "CuDNNGRU=GRU CuDNNLSTM=LSTM GRU LSTM RNN SimpleRNN",
+        "penstock.keras.layers.recurrent": "CuDNNGRU CuDNNLSTM GRU LSTM RNN SimpleRNN",
         "penstock.keras.layers.wrappers": "Bidirectional TimeDistributed Wrapper",
         "penstock.keras.models.loading": "deserialize serialize",
     },

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.client.default_names import snake_case
 from penstock.keras import backend as K
+from penstock.keras.engine.earlier_weights import as_now
 
 _BESIDE = 16 << 20
 """How many bytes the weights may have besides four times the file's: HDF5 leaves out what was never written."""
@@ -56,7 +57,15 @@ def set_weights(
         )
     else:
         pairs = list(zip(layers, saved, strict=True))
-    _assign([(layer.name, layer.weights, name, saved[name]) for layer, name in pairs], where, skip_mismatch, reshape)
+    wrote = {key: text_of(group.attrs[key]) if key in group.attrs else "" for key in ("keras_version", "backend")}
+
+    def now(layer: Any, stored: list[Any]) -> list[Any]:
+        # Files of Keras 1 have no version.
+        version, backend = wrote["keras_version"] or "1", wrote["backend"]
+        return as_now(layer, stored, lambda parts: arrays_in(parts, where), version, backend)
+
+    found = [(layer.name, layer.weights, name, now(layer, saved[name])) for layer, name in pairs]
+    _assign(found, where, skip_mismatch, reshape)
 
 
 def set_placed_weights(group: Any, model: Any, where: str, config: Any = None) -> None:
@@ -156,8 +165,9 @@ def _problems(layer: str, weights: list[Any], name: str, arrays: list[Any], resh
 def arrays_in(stored: list[Any], where: str) -> list[np.ndarray]:
     """The arrays of a file. Raises ValueError if they would take much more memory than the file, OSError if it is
     damaged."""
-    size = sum(int(np.prod(each.shape)) * each.dtype.itemsize for each in stored)
-    if stored and size > 4 * stored[0].file.id.get_filesize() + _BESIDE:
+    kept = [each for each in stored if not isinstance(each, np.ndarray)]  # others have been read
+    size = sum(int(np.prod(each.shape)) * each.dtype.itemsize for each in kept)
+    if kept and size > 4 * kept[0].file.id.get_filesize() + _BESIDE:
         raise ValueError(f"{where} says that it holds {size:,} bytes of weights, and is much smaller than that")
     try:
         return [each[()] for each in stored]

@@ -105,8 +105,8 @@ from penstock.keras.layers.pooling import MaxPooling3D as MaxPool3D
 from penstock.keras.layers.pooling import MaxPooling1D as MaxPooling1D
 from penstock.keras.layers.pooling import MaxPooling2D as MaxPooling2D
 from penstock.keras.layers.pooling import MaxPooling3D as MaxPooling3D
-from penstock.keras.layers.recurrent import GRU as CuDNNGRU
-from penstock.keras.layers.recurrent import LSTM as CuDNNLSTM
+from penstock.keras.layers.recurrent import CuDNNGRU as CuDNNGRU
+from penstock.keras.layers.recurrent import CuDNNLSTM as CuDNNLSTM
 from penstock.keras.layers.recurrent import GRU as GRU
 from penstock.keras.layers.recurrent import LSTM as LSTM
 from penstock.keras.layers.recurrent import RNN as RNN

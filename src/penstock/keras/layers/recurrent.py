@@ -216,15 +216,46 @@ class SimpleRNN(OfCell):
         super().__init__(*args, **kwargs)
 
 
-@export("keras.layers.GRU", "keras.layers.CuDNNGRU")
+@export("keras.layers.GRU")
 class GRU(OfCell):
     """`GRUCell` over time; its arguments, and those of `RNN`."""
 
     kind = GRUCell
 
 
-@export("keras.layers.LSTM", "keras.layers.CuDNNLSTM")
+@export("keras.layers.LSTM")
 class LSTM(OfCell):
     """`LSTMCell` over time; its arguments, and those of `RNN`."""
 
     kind = LSTMCell
+
+
+_OF_CUDNN = {"activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True}
+"""What cuDNN's layers are, which take neither these as arguments nor rates of dropout."""
+_NOT_OF_CUDNN = (*_OF_CUDNN, "dropout", "recurrent_dropout", "implementation", "reset_after", "unroll")
+
+
+@export("keras.layers.CuDNNGRU")
+class CuDNNGRU(GRU):
+    """The GRU that cuDNN has, with any kernels: `GRU` with sigmoid gates and `reset_after`."""
+
+    def __init__(self, units: int, kernel_initializer: Any = "glorot_uniform", *args: Any, **kwargs: Any) -> None:
+        named = dict(zip(("recurrent_initializer", "bias_initializer"), args, strict=False))
+        super().__init__(
+            units, kernel_initializer=kernel_initializer, reset_after=True, **_OF_CUDNN, **named, **kwargs
+        )  # fmt: skip
+
+    def get_config(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_config().items() if name not in _NOT_OF_CUDNN}
+
+
+@export("keras.layers.CuDNNLSTM")
+class CuDNNLSTM(LSTM):
+    """The LSTM that cuDNN has, with any kernels: `LSTM` with sigmoid gates."""
+
+    def __init__(self, units: int, kernel_initializer: Any = "glorot_uniform", *args: Any, **kwargs: Any) -> None:
+        named = dict(zip(("recurrent_initializer", "bias_initializer"), args, strict=False))
+        super().__init__(units, kernel_initializer=kernel_initializer, **_OF_CUDNN, **named, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_config().items() if name not in _NOT_OF_CUDNN}

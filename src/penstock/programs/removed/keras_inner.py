@@ -13,6 +13,7 @@ import numpy as np
 from penstock.client.default_names import snake_case as snake_case
 from penstock.client.initializers import fans
 from penstock.keras import backend as K, layers
+from penstock.keras.engine.earlier_weights import as_now
 from penstock.keras.engine.files import write_names, write_weights
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import mask_of
@@ -63,9 +64,15 @@ def save_attributes_to_hdf5_group(group: Any, name: str, data: Any) -> None:
     write_names(group, name, [each.decode() if isinstance(each, bytes) else each for each in data])
 
 
-def preprocess_weights_for_loading(layer: Any, weights: Any, *args: Any, **kwargs: Any) -> Any:
-    """The weights as they are: those of Keras 1 and of other backends, which it converted, are not read."""
-    return weights
+def preprocess_weights_for_loading(
+    layer: Any, weights: Any, original_keras_version: Any = None, original_backend: Any = None, reshape: bool = False
+) -> Any:
+    """Weights of a layer in a file of Keras 1, of another backend or of cuDNN as the layer has them."""
+    found = as_now(layer, list(weights), lambda parts: [np.asarray(each) for each in parts],
+                   original_keras_version or "", original_backend or "")  # fmt: skip
+    if not reshape:
+        return found
+    return [np.reshape(each, own.shape.as_list()) for each, own in zip(found, layer.weights, strict=True)]
 
 
 def clip_norm(g: Any, c: float, n: Any) -> Any:
