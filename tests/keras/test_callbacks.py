@@ -246,3 +246,47 @@ def test_metrics_have_the_names_of_tensorflow_1_and_are_found_by_later_ones(tmp_
     assert type(pickle.loads(pickle.dumps(history))) is dict
     with pytest.raises(KeyError):
         history["val_mape"]
+
+
+class Heard(C.Callback):
+    """Keeps the names of what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.losses: list[float] = []
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        self.events.append("test begins")
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.events.append(f"test batch {batch} of {logs['size']}")
+        self.losses.append(logs["loss"])
+
+    def on_test_end(self, logs: Any = None) -> None:
+        super().on_test_end(logs)
+        self.events.append("test ends")
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self.events.append(f"predicts {batch}")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.events.append(f"epoch {epoch}" + (" validated" if "val_loss" in logs else ""))
+
+
+TEST = ["test begins", "test batch 0 of 5", "test ends"]
+
+
+def test_evaluation_and_prediction_tell_callbacks() -> None:
+    heard, model = Heard(), small()
+    loss = model.evaluate(X[:5], Y[:5], callbacks=[heard], verbose=0)
+    assert heard.events == TEST and heard.losses == [pytest.approx(loss)] and heard.model is model
+    heard.events.clear()
+    model.predict(X, batch_size=10, callbacks=[heard])
+    assert heard.events == ["predicts 0", "predicts 1"]
+
+
+@pytest.mark.parametrize("often", [2, [2]])
+def test_validation_tells_callbacks_in_the_epochs_that_it_is_due(often: Any) -> None:
+    heard = Heard()
+    small().fit(X, Y, 10, 3, validation_data=(X[:5], Y[:5]), validation_freq=often, callbacks=[heard], verbose=0)
+    assert heard.events == ["epoch 0", *TEST, "epoch 1 validated", "epoch 2"]

@@ -16,6 +16,9 @@ from penstock.keras.utils.progress_bar import Progbar
 class Callback:
     """Told by `fit` what happens; subclasses define what they need. `logs` holds losses and metrics by name.
 
+    `evaluate`, that of `fit` after an epoch, tells `on_test_begin`, `on_test_batch_begin` and so on; `predict`, those
+    with `predict`.
+
     validation_data: the arrays that `fit` evaluates on, None if there are none: inputs, targets, weights of samples.
     """
 
@@ -46,6 +49,22 @@ class Callback:
     def on_train_begin(self, logs: Any = None) -> None: ...
 
     def on_train_end(self, logs: Any = None) -> None: ...
+
+    def on_test_begin(self, logs: Any = None) -> None: ...
+
+    def on_test_end(self, logs: Any = None) -> None: ...
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None: ...
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None: ...
+
+    def on_predict_begin(self, logs: Any = None) -> None: ...
+
+    def on_predict_end(self, logs: Any = None) -> None: ...
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None: ...
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None: ...
 
 
 class CallbackList:
@@ -78,6 +97,12 @@ class CallbackList:
         """Call a method of all."""
         for callback in self.callbacks:
             getattr(callback, event)(*args)
+
+    def hearing(self, event: str) -> list[Any]:
+        """That method of those that define it."""
+        base = getattr(Callback, event)
+        found = [(callback, getattr(callback, event, None)) for callback in self.callbacks]
+        return [tell for _, tell in found if tell is not None and getattr(tell, "__func__", tell) is not base]
 
     # --- for training loops of programs -----------------------------------------------------------------
 

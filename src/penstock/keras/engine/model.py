@@ -34,7 +34,7 @@ class Model(Compiled):
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
-        validation_freq: int = 1,
+        validation_freq: Any = 1,
         max_queue_size: int = 10,
         workers: int = 1,
         use_multiprocessing: bool = False,
@@ -87,6 +87,7 @@ class Model(Compiled):
         callbacks: Any = None,
         validation_data: Any = None,
         validation_steps: int | None = None,
+        validation_freq: Any = 1,
         class_weight: Any = None,
         max_queue_size: int = 10,
         workers: int = 1,
@@ -97,7 +98,7 @@ class Model(Compiled):
         """Train on batches of a generator or `Sequence`."""
         return self.fit(
             generator, None, None, epochs, verbose, callbacks, 0.0, validation_data, shuffle, class_weight, None,
-            initial_epoch, steps_per_epoch, validation_steps, 1, max_queue_size, workers,
+            initial_epoch, steps_per_epoch, validation_steps, validation_freq, max_queue_size, workers,
         )  # fmt: skip
 
     def evaluate(
@@ -108,38 +109,44 @@ class Model(Compiled):
         verbose: int = 1,
         sample_weight: Any = None,
         steps: int | None = None,
+        callbacks: Any = None,
         **kwargs: Any,
     ) -> Any:
         """The loss, or with metrics a list of it and them (`metrics_names`), over all samples."""
         source = self._source(x, y, batch_size, steps, False, sample_weight, **_queueing(kwargs))
         try:
-            return one_or_list(training.evaluate(self, source, verbose))
+            return one_or_list(
+                training.evaluate(self, source, verbose, training.told_by(self, callbacks, source, verbose))
+            )
         finally:
             source.close()
 
     def evaluate_generator(
-        self, generator: Any, steps: int | None = None, max_queue_size: int = 10, workers: int = 1,
-        use_multiprocessing: bool = False, verbose: int = 0,
+        self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10,
+        workers: int = 1, use_multiprocessing: bool = False, verbose: int = 0,
     ) -> Any:  # fmt: skip
         """`evaluate` on batches of a generator."""
-        return self.evaluate(generator, steps=steps, verbose=verbose, max_queue_size=max_queue_size, workers=workers)
+        queueing = {"max_queue_size": max_queue_size, "workers": workers}
+        return self.evaluate(generator, steps=steps, verbose=verbose, callbacks=callbacks, **queueing)
 
     def predict(
-        self, x: Any, batch_size: int | None = None, verbose: int = 0, steps: int | None = None, **kwargs: Any
-    ) -> Any:
+        self, x: Any, batch_size: int | None = None, verbose: int = 0, steps: int | None = None, callbacks: Any = None,
+        **kwargs: Any,
+    ) -> Any:  # fmt: skip
         """The outputs for all samples, as arrays."""
         source = self._source(x, None, batch_size, steps, False, targets=False, **_queueing(kwargs))
         try:
-            return training.predict(self, source, verbose)
+            return training.predict(self, source, verbose, training.told_by(self, callbacks, source, verbose))
         finally:
             source.close()
 
     def predict_generator(
-        self, generator: Any, steps: int | None = None, max_queue_size: int = 10, workers: int = 1,
-        use_multiprocessing: bool = False, verbose: int = 0,
+        self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10,
+        workers: int = 1, use_multiprocessing: bool = False, verbose: int = 0,
     ) -> Any:  # fmt: skip
         """`predict` on batches of a generator."""
-        return self.predict(generator, None, verbose, steps, max_queue_size=max_queue_size, workers=workers)
+        queueing = {"max_queue_size": max_queue_size, "workers": workers}
+        return self.predict(generator, None, verbose, steps, callbacks, **queueing)
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None) -> Any:
         """One step of training; returns the loss, or a list of it and the metrics."""
@@ -160,7 +167,6 @@ def _queueing(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments for generators, by the names that sources know them by."""
     found = {"ahead": kwargs.pop("max_queue_size", 10), "workers": kwargs.pop("workers", 1)}
     kwargs.pop("use_multiprocessing", None)
-    kwargs.pop("callbacks", None)
     if kwargs:
         raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
     return found

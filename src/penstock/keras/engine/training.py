@@ -22,9 +22,10 @@ def fit(
     validation: Source | None,
     initial_epoch: int,
     by_steps: bool,
-    validation_freq: int = 1,
+    validation_freq: Any = 1,
 ) -> History:
-    """Train on `source` for the epochs from `initial_epoch` to `epochs`, and evaluate on `validation` after each."""
+    """Train on `source` for the epochs from `initial_epoch` to `epochs`, and evaluate on `validation` after each, after
+    each `validation_freq`-th, or after those of a list of them."""
     step = model.step_function("train")
     names = model.reported_names()
     stateful = model.stateful_metric_names
@@ -57,8 +58,8 @@ def fit(
             told.tell("on_epoch_begin", epoch, {})
             done = _epoch(model, source, step, names, told)
             logs = Logs()
-            if validation is not None and done and (epoch + 1) % validation_freq == 0:
-                values = evaluate(model, validation)
+            if validation is not None and done and _is_due(epoch + 1, validation_freq):
+                values = evaluate(model, validation, told=told)
                 logs.update({f"val_{name}": value for name, value in zip(names, values, strict=True)})
             told.tell("on_epoch_end", epoch, logs)
             if model.stop_training or not done:
@@ -85,8 +86,39 @@ def _epoch(model: Any, source: Source, step: Any, names: list[str], told: Callba
     return done
 
 
-def evaluate(model: Any, source: Source, verbose: int = 0) -> list[float]:
+def _is_due(epoch: int, validation_freq: Any) -> bool:
+    return epoch % validation_freq == 0 if isinstance(validation_freq, int) else epoch in validation_freq
+
+
+class _Told:
+    """What callbacks hear of the batches of `evaluate` ("test") or `predict`."""
+
+    def __init__(self, told: CallbackList | None, kind: str) -> None:
+        self._of = {
+            event: [] if told is None else told.hearing(f"on_{kind}_{event}")
+            for event in ("begin", "batch_begin", "batch_end", "end")
+        }
+
+    def __call__(self, event: str, *args: Any) -> None:
+        for tell in self._of[event]:
+            tell(*args)
+
+
+def told_by(model: Any, callbacks: Any, source: Source, verbose: int) -> CallbackList | None:
+    """Callbacks of an `evaluate` or `predict`, which know their model."""
+    if not callbacks:
+        return None
+    told = CallbackList(flat(callbacks))
+    size = getattr(source, "_size", None)
+    told.set_params({"batch_size": size, "steps": source.steps, "samples": source.samples, "verbose": verbose})
+    told.set_model(model)
+    return told
+
+
+def evaluate(model: Any, source: Source, verbose: int = 0, told: CallbackList | None = None) -> list[float]:
     """The loss and metrics over an epoch: means over samples, but stateful metrics as they are at the end."""
+    tell, names = _Told(told, "test"), model.reported_names()
+    tell("begin", {})
     step = model.step_function("test")
     model.reset_metrics()
     stateful = {model.metrics_names.index(name) for name in model.stateful_metric_names}
@@ -94,7 +126,11 @@ def evaluate(model: Any, source: Source, verbose: int = 0) -> list[float]:
     totals: Any = None
     seen = 0
     for i, batch in enumerate(source.epoch()):
+        logs = Logs(batch=i, size=batch.size)
+        tell("batch_begin", i, logs)
         values = [float(np.mean(value)) for value in step(batch)]
+        logs.update(zip(names, values, strict=True))
+        tell("batch_end", i, logs)
         seen += batch.size
         parts = [value if j in stateful else value * batch.size for j, value in enumerate(values)]
         if totals is None:
@@ -107,22 +143,29 @@ def evaluate(model: Any, source: Source, verbose: int = 0) -> list[float]:
             bar.update(i + 1 if source.samples is None else seen)
     if totals is None:
         raise ValueError("There is nothing to evaluate: no batches.")
+    tell("end", {})
     return [total if j in stateful else total / seen for j, total in enumerate(totals)]
 
 
-def predict(model: Any, source: Source, verbose: int = 0) -> Any:
+def predict(model: Any, source: Source, verbose: int = 0, told: CallbackList | None = None) -> Any:
     """The outputs for all samples."""
+    tell = _Told(told, "predict")
+    tell("begin", {})
     step = model.step_function("predict")
     bar = _bar(source, verbose)
     outputs: list[list[Any]] = []
     seen = 0
     for i, batch in enumerate(source.epoch()):
+        logs = Logs(batch=i, size=batch.size)
+        tell("batch_begin", i, logs)
         outputs.append(step(batch))
+        tell("batch_end", i, logs)
         seen += batch.size
         if bar is not None:
             bar.update(i + 1 if source.samples is None else seen)
     if not outputs:
         raise ValueError("There is nothing to predict: no batches.")
+    tell("end", {})
     return one_or_list([np.concatenate(parts) for parts in zip(*outputs, strict=True)])
 
 
