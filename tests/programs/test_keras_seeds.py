@@ -59,3 +59,28 @@ def test_optimizers_have_defaults_state_and_clipping_of_keras_alone(tmp_path: Pa
         "[0.49789, -0.50211] [(), (3, 2), (2,), (3, 2), (2,)]\n"
         "[0.49859, -0.50141] [(3, 2), (2,), (3, 2), (2,)]\n"
     )
+
+
+NOISE = """
+import numpy as np
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import AlphaDropout, GaussianDropout, GaussianNoise
+from keras.models import Sequential
+
+for kind in (GaussianNoise, GaussianDropout, AlphaDropout):
+    K.clear_session()
+    np.random.seed(3)
+    tf.set_random_seed(5)
+    model = Sequential([kind(0.5, input_shape=(4,))])
+    noised = K.function([model.input, K.learning_phase()], [model.output])
+    print(np.float64(noised([np.ones((2, 4)), 1])[0]).ravel()[:4].round(4).tolist(), np.random.randint(1000))
+"""
+
+
+def test_noise_is_that_of_numpys_seed_and_the_graphs(tmp_path: Path) -> None:
+    # Keras 2.2.5 prints the same.
+    assert output_of(tmp_path, NOISE) == (
+        "[1.1241, 0.7867, 3.126, 1.308] 664\n[1.2482, 0.5734, 5.252, 1.6161] 664\n"
+        "[1.6656, -0.7792, -0.7792, -0.7792] 664\n"
+    )

@@ -1,4 +1,4 @@
-"""Noise in training (TF: tf.keras.layers.GaussianNoise, ...)."""
+"""Noise in training (TF: tf.keras.layers.GaussianNoise, ...), whose seeds are those that Keras draws from NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from penstock.keras.engine.layer import Layer
 from penstock.ops.array import shape
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
-from penstock.ops.random import random_normal, random_uniform
 
 
 class _Noise(Layer):
@@ -36,7 +35,7 @@ class GaussianNoise(_Noise):
         self.stddev = stddev
 
     def noised(self, inputs: Any) -> Any:
-        return inputs + random_normal(shape(inputs), 0.0, self.stddev)
+        return inputs + K.random_normal(shape(inputs), 0.0, self.stddev)
 
 
 @export("keras.layers.GaussianDropout")
@@ -48,7 +47,7 @@ class GaussianDropout(_Noise):
         self.rate = rate
 
     def noised(self, inputs: Any) -> Any:
-        return inputs * random_normal(shape(inputs), 1.0, math.sqrt(self.rate / (1.0 - self.rate)))
+        return inputs * K.random_normal(shape(inputs), 1.0, math.sqrt(self.rate / (1.0 - self.rate)))
 
 
 @export("keras.layers.AlphaDropout")
@@ -64,6 +63,6 @@ class AlphaDropout(_Noise):
             return identity(inputs)
         dims = shape(inputs) if self.noise_shape is None else self.noise_shape
         dropped = -1.6732632423543772 * 1.0507009873554805  # what selu tends to for small numbers
-        kept = cast(random_uniform(dims, seed=self.seed) >= self.rate, inputs.dtype)
+        kept = cast(K.random_uniform(dims, seed=self.seed) >= self.rate, inputs.dtype)
         scale = ((1 - self.rate) * (1 + self.rate * dropped**2)) ** -0.5
         return scale * (inputs * kept + dropped * (1 - kept)) - scale * dropped * self.rate
