@@ -40,7 +40,8 @@ _STORED = {"SGD": ("moment",), "Adam": ("m", "v", "vhat")}
 
 def take_defaults() -> None:
     """Keras's optimizers have the arguments, the state and the clipping of Keras 2.2."""
-    Optimizer._clipped_to_norm = _clipped_together  # type: ignore[method-assign]
+    patched: Any = Optimizer
+    patched._clipped_to_norm = _clipped_together
     for name, arguments in _ARGUMENTS.items():
         kind: Any = getattr(classes, name)
         kind.__init__ = _made(kind.__init__, arguments, _DEFAULTS.get(name, {}))
@@ -48,8 +49,10 @@ def take_defaults() -> None:
         kind._counts_first = name not in _NOT_COUNTED
         if name in _STORED:
             kind._stored_slots = _stored(_STORED[name])
-    classes.Nadam._own = lambda optimizer: []  # type: ignore[method-assign]
-    classes.Adam._slot = _slot_of_adam(classes.Adam._slot)  # type: ignore[method-assign]
+    nadam: Any = classes.Nadam
+    nadam._own = lambda optimizer: []
+    adam: Any = classes.Adam
+    adam._slot = _slot_of_adam(adam._slot)
 
 
 def _made(make: Any, names: tuple[str, ...], defaults: Mapping[str, Any]) -> Any:
