@@ -102,3 +102,23 @@ def test_a_kernel_of_keras_1_over_a_sequence_loses_its_second_dim(tmp_path: Path
     model = tf.keras.Sequential([L.InputLayer((5, 2)), L.Conv1D(4, 3)])
     model.load_weights(written(tmp_path / "w.h5", {"conv": [kernel, bias]}, version=b""))
     np.testing.assert_allclose(model.get_weights()[0], kernel[:, 0], rtol=1e-6)
+
+
+def test_weights_of_a_model_within_a_model_are_in_files_with_those_that_are_trained_first(tmp_path: Path) -> None:
+    within = tf.keras.Sequential([L.BatchNormalization(input_shape=(2,)), L.Dense(1)])
+    model = tf.keras.Sequential([within])
+    model.set_weights(
+        [np.full(2, 1.0), np.full(2, 2.0), np.full(2, 3.0), np.full(2, 4.0), np.ones((2, 1)), np.zeros(1)]
+    )
+    model.save_weights(tmp_path / "w.h5")
+    with h5py.File(tmp_path / "w.h5") as file:
+        (name,) = file.attrs["layer_names"]
+        group = file[name.decode()]
+        arrays = [group[each.decode()][()].ravel().tolist() for each in group.attrs["weight_names"]]
+    # As TensorFlow 1.15 and Keras 2.2.5 have them.
+    assert arrays == [[1.0, 1.0], [2.0, 2.0], [1.0, 1.0], [0.0], [3.0, 3.0], [4.0, 4.0]]
+    wanted = model.get_weights()
+    model.set_weights([np.zeros_like(each) for each in wanted])
+    model.load_weights(tmp_path / "w.h5")
+    for found, each in zip(model.get_weights(), wanted, strict=True):
+        np.testing.assert_array_equal(found, each)

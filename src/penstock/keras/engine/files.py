@@ -23,7 +23,7 @@ from penstock.keras.backend.state import after_new
 from penstock.keras.engine.archives import is_archive, weights_in, write_archive
 from penstock.keras.engine.later_optimizers import as_later
 from penstock.keras.engine.reading import compile_as_saved, h5py, malformed, opened
-from penstock.keras.engine.stored_weights import names_in, set_weights, text_of
+from penstock.keras.engine.stored_weights import in_files, names_in, set_weights, text_of
 from penstock.keras.engine.versions import check_meaning, check_nested, of_later_version
 from penstock.keras.named import described
 from penstock.tensor.shapes import TensorShape
@@ -142,7 +142,8 @@ def write_weights(group: Any, model: Any) -> None:
     group.attrs["keras_version"] = VERSION.encode()
     write_names(group, "layer_names", [layer.name for layer in model.layers])
     for layer in model.layers:
-        _write_arrays(group.create_group(layer.name), [weight.name for weight in layer.weights], layer.weights)
+        weights = in_files(layer)
+        _write_arrays(group.create_group(layer.name), [weight.name for weight in weights], weights)
 
 
 def _write_arrays(group: Any, names: list[str], variables: list[Any]) -> None:

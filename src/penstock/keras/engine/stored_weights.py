@@ -12,6 +12,7 @@ import numpy as np
 from penstock.client.default_names import snake_case
 from penstock.keras import backend as K
 from penstock.keras.engine.earlier_weights import as_now
+from penstock.keras.nested import unique
 
 _BESIDE = 16 << 20
 """How many bytes the weights may have besides four times the file's: HDF5 leaves out what was never written."""
@@ -32,6 +33,11 @@ def names_in(group: Any, key: str) -> list[str]:
             return names
         names += [text_of(name) for name in group.attrs[f"{key}{part}"]]
     raise AssertionError
+
+
+def in_files(layer: Any) -> list[Any]:
+    """The weights of a layer in the order of files: those of a model within a model that are trained are first."""
+    return unique(layer.trainable_weights, layer.non_trainable_weights)
 
 
 def set_weights(
@@ -64,7 +70,7 @@ def set_weights(
         version, backend = wrote["keras_version"] or "1", wrote["backend"]
         return as_now(layer, stored, lambda parts: arrays_in(parts, where), version, backend)
 
-    found = [(layer.name, layer.weights, name, now(layer, saved[name])) for layer, name in pairs]
+    found = [(layer.name, in_files(layer), name, now(layer, saved[name])) for layer, name in pairs]
     _assign(found, where, skip_mismatch, reshape)
 
 
