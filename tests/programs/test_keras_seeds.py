@@ -84,3 +84,20 @@ def test_noise_is_that_of_numpys_seed_and_the_graphs(tmp_path: Path) -> None:
         "[1.1241, 0.7867, 3.126, 1.308] 664\n[1.2482, 0.5734, 5.252, 1.6161] 664\n"
         "[1.6656, -0.7792, -0.7792, -0.7792] 664\n"
     )
+
+
+MASKED = """
+import numpy as np
+from keras.layers import Masking, TimeDistributed, Dense
+from keras.models import Sequential
+
+model = Sequential([Masking(input_shape=(4, 1)), TimeDistributed(Dense(1, use_bias=False))])
+model.set_weights([np.ones((1, 1))])
+model.compile("sgd", "mse")
+x = np.array([[1, 2, 0, 0], [3, 0, 0, 0]]).reshape(2, 4, 1)
+print(round(float(model.train_on_batch(x, np.zeros((2, 4, 1)))), 4))
+"""
+
+
+def test_a_masked_loss_is_the_mean_of_what_the_mask_keeps(tmp_path: Path) -> None:
+    assert output_of(tmp_path, MASKED) == f"{round((1 + 4 + 9) / 3, 4)}\n"

@@ -115,12 +115,17 @@ def _target_shape(function: Any, output: Any) -> Any:
     return shape if ours or len(shape) == 1 else None  # vectors stay vectors, as the placeholder of such an output is
 
 
+def _masked(losses: Any, mask: Any) -> Any:
+    """Losses with zeros where the mask has; their mean is over all elements, as in TensorFlow 1.15."""
+    return losses * cast(mask, losses.dtype)
+
+
 def _weighted(function: Any, target: Any, output: Any, weight: Any) -> Any:
     losses = function.call(target, output) if isinstance(function, Loss) else function(target, output)
     losses = convert_to_tensor(losses)
     mask = mask_of(output)
     if mask is not None:
-        losses = losses * cast(mask, losses.dtype)
+        losses = _masked(losses, mask)
     rank = losses.shape.ndims
     return weighted_mean(losses, weight if rank is None or rank > 0 else None)
 

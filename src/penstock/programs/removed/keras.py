@@ -39,6 +39,7 @@ def _told(module: ModuleType) -> None:
         importlib.import_module("penstock.programs.removed.keras_tensors").give_attributes()
         importlib.import_module("penstock.programs.removed.keras_seeds").take_seeds()
         importlib.import_module("penstock.programs.removed.keras_optimizers").take_defaults()
+        importlib.import_module("penstock.programs.removed.keras_masks").take_means()
 
 
 def _told_of_part(module: ModuleType) -> None:
