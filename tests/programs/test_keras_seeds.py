@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from tests.programs.running import output_of
 
 WEIGHTS = """
@@ -101,3 +103,24 @@ print(round(float(model.train_on_batch(x, np.zeros((2, 4, 1)))), 4))
 
 def test_a_masked_loss_is_the_mean_of_what_the_mask_keeps(tmp_path: Path) -> None:
     assert output_of(tmp_path, MASKED) == f"{round((1 + 4 + 9) / 3, 4)}\n"
+
+
+NORMALIZED = """
+import numpy as np
+from keras.layers import BatchNormalization
+from keras.models import Sequential
+
+for shape in [(8, 3), (2, 4, 4, 2)]:
+    x = np.float32(np.arange(np.prod(shape)).reshape(shape) % 7)
+    model = Sequential([BatchNormalization(input_shape=shape[1:], momentum=0.9, center=False, scale=False)])
+    model.compile("sgd", "mse")
+    model.fit(x, x * 0, batch_size=len(x) // 2, epochs=2, shuffle=False, verbose=0)
+    print(*np.concatenate(model.get_weights()), model.evaluate(x, x * 0, verbose=0))
+"""
+
+
+def test_moving_statistics_are_means_of_the_first_steps_without_where_they_began(tmp_path: Path) -> None:
+    found = [[float(number) for number in line.split()] for line in output_of(tmp_path, NORMALIZED).splitlines()]
+    # Keras 2.2.5 prints the same.
+    np.testing.assert_allclose(found[0], [2.61842, 2.78947, 2.86842, 5.94496, 4.56292, 4.87004, 0.78609], rtol=1e-5)
+    np.testing.assert_allclose(found[1], [3.01316, 2.90789, 4.62253, 4.59305, 0.88390], rtol=1e-5)

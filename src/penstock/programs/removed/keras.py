@@ -40,6 +40,7 @@ def _told(module: ModuleType) -> None:
         importlib.import_module("penstock.programs.removed.keras_seeds").take_seeds()
         importlib.import_module("penstock.programs.removed.keras_optimizers").take_defaults()
         importlib.import_module("penstock.programs.removed.keras_masks").take_means()
+        importlib.import_module("penstock.programs.removed.keras_averages").take_averages()
 
 
 def _told_of_part(module: ModuleType) -> None:
