@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -224,3 +226,40 @@ def test_weights_of_a_layer_for_each_step_have_the_outer_layers_name() -> None:
         [f"time_distributed_1/{name}" for name in weights],
         ["time_distributed_2/kernel:0", "time_distributed_2/bias:0"],
     ]
+
+
+_ZEROS = {"class_name": "Zeros", "config": {"dtype": "float32"}}
+_GLOROT = {"class_name": "GlorotUniform", "config": {"seed": None, "dtype": "float32"}}
+_NONE = dict.fromkeys(
+    ("kernel_regularizer", "bias_regularizer", "activity_regularizer", "kernel_constraint", "bias_constraint")
+)
+
+
+@pytest.mark.parametrize(
+    ("layer", "config"),
+    [
+        (lambda: L.Dense(3), {"units": 3, "activation": "linear", "use_bias": True, "kernel_initializer": _GLOROT,
+                              "bias_initializer": _ZEROS, **_NONE}),
+        (lambda: L.Conv2D(4, 3, dilation_rate=2), {
+            "filters": 4, "kernel_size": (3, 3), "strides": (1, 1), "padding": "valid",
+            "data_format": "channels_last", "dilation_rate": (2, 2), "activation": "linear", "use_bias": True,
+            "kernel_initializer": _GLOROT, "bias_initializer": _ZEROS, **_NONE}),
+        (lambda: L.MaxPooling2D(), {
+            "pool_size": (2, 2), "padding": "valid", "strides": (2, 2), "data_format": "channels_last"}),
+        (lambda: L.ZeroPadding2D((1, 2)), {"padding": ((1, 1), (2, 2)), "data_format": "channels_last"}),
+        (lambda: L.SimpleRNN(2, dropout=0.5), {
+            "units": 2, "activation": "tanh", "use_bias": True, "kernel_initializer": _GLOROT,
+            "recurrent_initializer": {
+                "class_name": "Orthogonal", "config": {"gain": 1.0, "seed": None, "dtype": "float32"}
+            },
+            "bias_initializer": _ZEROS, **_NONE, "recurrent_regularizer": None, "recurrent_constraint": None,
+            "dropout": 0.5, "recurrent_dropout": 0.0, "return_sequences": False, "return_state": False,
+            "go_backwards": False, "stateful": False, "unroll": False}),
+    ],
+    ids=["Dense", "Conv2D", "MaxPooling2D", "ZeroPadding2D", "SimpleRNN"],
+)  # fmt: skip
+def test_layers_describe_themselves_with_what_arguments_stand_for(layer: Any, config: dict[str, Any]) -> None:
+    """As TensorFlow 1.15's do, but for `dtype`, which these say if it was given, and `time_major`."""
+    found = layer().get_config()
+    assert found.pop("name") and found.pop("trainable")
+    assert found == config

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.client.initializers import Initializer
-from penstock.keras.named import described
+from penstock.keras.named import described, made
 from penstock.layers import base
 
 
@@ -63,4 +63,21 @@ def plain(value: Any) -> Any:
         return type(value)(map(plain, value))
     if isinstance(value, base.Layer | Initializer) or callable(value):
         return described(value) if hasattr(value, "get_config") or hasattr(value, "__name__") else value
+    return value
+
+
+_SIZES = frozenset({"kernel_size", "strides", "dilation_rate", "pool_size", "size", "padding", "cropping"})
+_ACTIVATIONS = frozenset({"activation", "recurrent_activation"})
+
+
+def resolved(layer: Any, key: str, value: Any) -> Any:
+    """An argument of a layer as Keras describes it: with the sizes of all axes, initialisers by class, and the name of
+    the activation that None is. Those who convert models read these."""
+    if key in _SIZES and not isinstance(value, str):
+        own = getattr(layer, key, value)
+        return tuple(own) if isinstance(own, list | tuple) else value
+    if key in _ACTIVATIONS and value is None:
+        return "linear"
+    if key.endswith("initializer") and isinstance(value, str | dict):
+        return described(getattr(layer, key, None) or made("initializers", value))
     return value

@@ -17,7 +17,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, more_nodes, name_scope
 from penstock.keras import backend as K
 from penstock.keras.backend.state import unique_name
-from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain, takes
+from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain, resolved, takes
 from penstock.keras.engine.connect import connect
 from penstock.keras.engine.input_spec import check_inputs
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
@@ -158,10 +158,16 @@ class Layer(base.Layer):
             config["dtype"] = self._dtype.name
         omitted = ("name", "trainable", "dtype", "input_shape", "batch_input_shape", "batch_size", "weights", "self")
         return config | {
-            key: K.image_data_format() if key == "data_format" and value is None else plain(value)
+            key: self._described(key, plain(value))
             for key, value in self._arguments.items()
             if key not in omitted and not (key == "input_dim" and "batch_input_shape" in config)
         }
+
+    def _described(self, key: str, value: Any) -> Any:
+        if key == "data_format" and value is None:
+            return K.image_data_format()
+        is_own = type(self).__module__.startswith("penstock.")  # in programs' classes, names mean what these like
+        return resolved(self, key, value) if is_own else value
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:

@@ -50,6 +50,9 @@ class AbstractRNNCell(Layer):
         return states if isinstance(self.state_size, list | tuple) else states[0]
 
 
+_COMMON = ("regularizer", "constraint", "dropout")
+
+
 class Cell(Layer):
     """What the three have in common: weights for `gates` gates, in one matrix each for inputs and states."""
 
@@ -99,6 +102,11 @@ class Cell(Layer):
     @property
     def output_size(self) -> int:
         return self.units
+
+    def get_config(self) -> dict[str, Any]:
+        """With the arguments that are the same in all cells, whose classes name only their own."""
+        defaults = {key: parameter.default for key, parameter in parameters_of(Cell.__init__).items()}
+        return {key: defaults[key] for key in defaults if key.endswith(_COMMON)} | super().get_config()
 
     def build(self, input_shape: Any) -> None:
         width = self.units * self.gates

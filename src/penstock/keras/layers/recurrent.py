@@ -196,7 +196,8 @@ class OfCell(RNN):
         of_cell = self.cell.get_config()
         for key in ("name", "trainable", "dtype"):
             of_cell.pop(key, None)
-        return {**config, **of_cell, **{name: getattr(self, name) for name in _OF_LAYERS}}
+        of_layer = {name: getattr(self, name) for name in _OF_LAYERS}
+        return {"activity_regularizer": described(self.activity_regularizer), **config, **of_cell, **of_layer}
 
     def __getattr__(self, name: str) -> Any:
         """What the cell has, such as `kernel`."""
