@@ -26,10 +26,16 @@ INTEGERS = r"error: UnimplementedError, TensorFlow a value \(No kernel"
 ZERO_TIMES_INF = "a zero gradient times an infinite derivative is NaN, as in TensorFlow 1.x (2.21: zero)"
 LENIENT = "accepts an input that TensorFlow rejects: "
 
+_CLASSES = (
+    r"error: a value, TensorFlow InvalidArgumentError \(`true_candidate` out of range",
+    "takes true classes beyond the range, as TensorFlow 1.x",
+)
+
 KNOWN: dict[str, list[tuple[str, str]]] = {
     "AccumulateNV2": [
         ("shapes: build error", "inputs whose shape differs from the attribute are rejected when the op is built")
     ],
+    "AllCandidateSampler": [_CLASSES],
     "ArgMax": [
         (REFUSED, "TensorFlow misreads an axis of type int16"),
         ("shapes", "TensorFlow misreads an axis of type int16"),
@@ -123,6 +129,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "Lgamma": [("gradient", "at its poles: the one-sided limit, infinite (TensorFlow: NaN)")],
     "ListDiff": [(REFUSED, LENIENT + "matrices, if ranks are unknown until the run")],
     "LogSoftmax": [(REFUSED, LENIENT + "a scalar")],
+    "LogUniformCandidateSampler": [_CLASSES],
     "MatchingFiles": [
         ("error: NotFoundError", "a directory that is not there is an error, as in TensorFlow 1.x (2.21: no files)")
     ],

@@ -417,7 +417,7 @@ def test_an_enqueue_in_a_branch_waits_where_it_is_taken() -> None:
         waits = InThread(lambda: sess.run(put, {keep: True, x: 2}))
         _until_waiting(queue, sess=sess)
         assert [sess.run(either, {keep: True}), sess.run(either, {keep: False})] == [2, 104]
-        assert waits.result() is None
+        assert waits.result()  # what the branches' operations stand for: `keep`
         assert "queueenqueuev2(" in sess.explain(put, [keep, x])  # a function, not a dataflow
 
 

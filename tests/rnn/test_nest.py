@@ -108,6 +108,6 @@ def test_a_loop_takes_lists_for_tuples_but_no_other_keys() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         start = {"a": (1, 2), "n": 0}
         found = tf.while_loop(lambda s: s["n"] < 3, lambda s: {"a": [s["a"][1], s["a"][0]], "n": s["n"] + 1}, [start])
-        assert session.run(found) == {"a": (2, 1), "n": 3}
+        assert session.run(found) == {"a": [2, 1], "n": 3}
         with pytest.raises(ValueError, match="keys"):
             tf.while_loop(lambda s: s["n"] < 3, lambda s: {"a": s["a"], "m": s["n"]}, [start])

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from functools import cache
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 _OWN = os.path.dirname(__file__) + os.sep
 _PENSTOCK = str(Path(__file__).parents[1])
@@ -29,6 +29,14 @@ def is_of_program(file: str) -> bool:
     if file.startswith("<frozen "):
         return False
     return not (os.path.abspath(file) + os.sep).startswith(_libraries())
+
+
+def calling() -> FrameType:
+    """The frame that called the function of Penstock which asks, past others of them that wrap it."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    return frame
 
 
 def shown(error: BaseException) -> BaseException:

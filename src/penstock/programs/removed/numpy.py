@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.programs.places import is_of_program
+from penstock.programs.places import calling, is_of_program
 from penstock.programs.removed.giving import ModuleOf, Source, give, rename_keywords
 from penstock.programs.report import REPORT
 
@@ -175,15 +175,15 @@ def _ragged(make: Callable[..., Any], label: str) -> Callable[..., Any]:
 
             if (args[1] if len(args) > 1 else options.get("dtype")) not in (None, object):
                 raise
-            return make(*arguments_of_objects(error, sys._getframe(1), args), **options)
+            return make(*arguments_of_objects(error, calling(), args), **options)
         except OverflowError:
             found, dtype = make(args[0]), args[1] if len(args) > 1 else options.get("dtype")
-            if not is_of_program(sys._getframe(1).f_code.co_filename) or dtype is None or found.dtype.kind not in "iu":
+            if not is_of_program(calling().f_code.co_filename) or dtype is None or found.dtype.kind not in "iu":
                 raise
-            REPORT.use(f"{label} of numbers that are too large", sys._getframe(1))
+            REPORT.use(f"{label} of numbers that are too large", calling())
             return make(found.astype(dtype), *args[1:], **options)
         except ValueError as error:
-            caller = sys._getframe(1)
+            caller = calling()
             if not is_of_program(caller.f_code.co_filename):
                 raise
             if options.get("copy") is False:
@@ -222,9 +222,9 @@ def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
             return make(shape, fill_value, dtype, *args, **options)
         except OverflowError:
             value = _numpy().asarray(fill_value)
-            if value.dtype.kind not in "iu" or not is_of_program(sys._getframe(1).f_code.co_filename):
+            if value.dtype.kind not in "iu" or not is_of_program(calling().f_code.co_filename):
                 raise
-            REPORT.use("np.full of a number that is too large", sys._getframe(1))
+            REPORT.use("np.full of a number that is too large", calling())
             return make(shape, value.astype(dtype), dtype, *args, **options)
 
     return making
@@ -236,7 +236,7 @@ def _counted_by_floats(make: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(make)
     def making(start: Any, stop: Any, num: Any = 50, *args: Any, **options: Any) -> Any:
         if isinstance(num, float):
-            REPORT.use(f"np.{make.__name__} of a float as num", sys._getframe(1))
+            REPORT.use(f"np.{make.__name__} of a float as num", calling())
             num = int(num)
         return make(start, stop, num, *args, **options)
 
@@ -249,7 +249,7 @@ def _listed(stack: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(stack)
     def stacking(arrays: Any, *args: Any, **options: Any) -> Any:
         if hasattr(arrays, "__next__"):
-            REPORT.use(f"np.{stack.__name__} of a generator", sys._getframe(1))
+            REPORT.use(f"np.{stack.__name__} of a generator", calling())
             arrays = list(arrays)
         return stack(arrays, *args, **options)
 
@@ -262,7 +262,7 @@ def _summed(add: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(add)
     def adding(values: Any, *args: Any, **options: Any) -> Any:
         if hasattr(values, "__next__"):
-            REPORT.use("np.sum of a generator", sys._getframe(1))
+            REPORT.use("np.sum of a generator", calling())
             return sum(values)
         return add(values, *args, **options)
 
@@ -274,7 +274,7 @@ def _fromstring(make: Callable[..., Any]) -> Callable[..., Any]:
     def making(string: Any, dtype: Any = float, count: int = -1, sep: str = "", **options: Any) -> Any:
         if sep:
             return make(string, dtype, count, sep=sep, **options)
-        REPORT.use("np.fromstring of bytes", sys._getframe(1))
+        REPORT.use("np.fromstring of bytes", calling())
         data = string.encode("latin-1") if isinstance(string, str) else string
         return _numpy().frombuffer(data, dtype, count).copy()
 

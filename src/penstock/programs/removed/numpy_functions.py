@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.programs.places import is_of_program
+from penstock.programs.places import calling, is_of_program
 from penstock.programs.report import REPORT
 
 sctypes: dict[str, list[type]] = {
@@ -84,8 +84,8 @@ def _of_kinds(ask: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(ask)
     def asking(arg1: Any, arg2: Any) -> Any:
-        if isinstance(arg2, (type, str)) and arg2 in _GENERAL and is_of_program(sys._getframe(1).f_code.co_filename):
-            REPORT.use(f"np.issubdtype of {getattr(arg2, '__name__', arg2)}", sys._getframe(1))
+        if isinstance(arg2, (type, str)) and arg2 in _GENERAL and is_of_program(calling().f_code.co_filename):
+            REPORT.use(f"np.issubdtype of {getattr(arg2, '__name__', arg2)}", calling())
             arg2 = _GENERAL[arg2]
         return ask(arg1, arg2)
 
@@ -104,7 +104,7 @@ def _of_a_kind(make: Callable[..., Any]) -> Callable[..., Any]:
             named = {**options}
             if isinstance(options.get("dtype"), type):
                 named["dtype"] = _OF_KIND.get(options["dtype"], options["dtype"])
-            caller = sys._getframe(1)
+            caller = calling()
             if (meant, named) == ([*args], options) or not is_of_program(caller.f_code.co_filename):
                 raise
             REPORT.use(f"np.{make.__name__} of a kind of types", caller)
@@ -120,7 +120,7 @@ def _flat_inverse(find: Callable[..., Any]) -> Callable[..., Any]:
     def finding(ar: Any, return_index: Any = False, return_inverse: Any = False, *args: Any, **options: Any) -> Any:
         found = find(ar, return_index, return_inverse, *args, **options)
         axis = args[1] if len(args) > 1 else options.get("axis")
-        if return_inverse and axis is None and is_of_program(sys._getframe(1).f_code.co_filename):
+        if return_inverse and axis is None and is_of_program(calling().f_code.co_filename):
             at = 2 if return_index else 1
             return (*found[:at], found[at].ravel(), *found[at + 1 :])
         return found
@@ -134,7 +134,7 @@ def _whole(set_options: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(set_options)
     def setting(precision: Any = None, threshold: Any = None, *args: Any, **options: Any) -> None:
         if threshold in ("nan", "inf") or (isinstance(threshold, float) and math.isnan(threshold)):
-            REPORT.use("np.set_printoptions(threshold=np.nan)", sys._getframe(1))
+            REPORT.use("np.set_printoptions(threshold=np.nan)", calling())
             threshold = sys.maxsize
         set_options(precision, threshold, *args, **options)
 
@@ -146,8 +146,8 @@ def _of_vectors(solve: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(solve)
     def solving(a: Any, b: Any) -> Any:
-        if 1 < np.ndim(b) == np.ndim(a) - 1 and is_of_program(sys._getframe(1).f_code.co_filename):
-            REPORT.use("np.linalg.solve of a vector for each matrix", sys._getframe(1))
+        if 1 < np.ndim(b) == np.ndim(a) - 1 and is_of_program(calling().f_code.co_filename):
+            REPORT.use("np.linalg.solve of a vector for each matrix", calling())
             return solve(a, np.asarray(b)[..., None])[..., 0]
         return solve(a, b)
 
@@ -163,12 +163,12 @@ def _of_rows(function: Callable[..., Any], label: str, by_libraries: bool = Fals
         try:
             return function(*args, **options)
         except NotImplementedError as error:
-            return _of_tensors(function, error, sys._getframe(1), args, options)
+            return _of_tensors(function, error, calling(), args, options)
         except ValueError as error:
-            ours = by_libraries or is_of_program(sys._getframe(1).f_code.co_filename)
+            ours = by_libraries or is_of_program(calling().f_code.co_filename)
             if "inhomogeneous" not in str(error) or not ours:
                 raise
-            REPORT.use(f"{label} of rows of different lengths", sys._getframe(1))
+            REPORT.use(f"{label} of rows of different lengths", calling())
             if function.__name__ in _OF_ARRAYS.split():
                 return function([_rows(each) for each in args[0]], *args[1:], **options)
             return function(*map(_rows, args), **{name: _rows(value) for name, value in options.items()})
