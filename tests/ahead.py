@@ -18,6 +18,8 @@ from penstock.devices import processors
 
 FEWEST = 20
 """Tests that are worth it."""
+CHILDREN = 2
+"""For each processor: nearly half of the time a test waits, for threads, processes and its timeouts."""
 BLOCK = 25
 """Tests that one child takes, before the next takes as many: neighbours compile much that is the same."""
 FILE = 100
@@ -31,7 +33,7 @@ def note_ahead(session: pytest.Session) -> bool:
     and then to `compile_noted`."""
     if len(session.items) < FEWEST:
         return False
-    count = min(max(1, int(processors.usable())), -(-len(session.items) // BLOCK))
+    count = min(CHILDREN * max(1, int(processors.usable())), -(-len(session.items) // BLOCK))
     children = []
     for number in range(count):
         child = os.fork()
