@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+import penstock.logging
 from penstock.checkpoint.writer import write_checkpoint
 
 
@@ -21,6 +23,7 @@ from penstock.checkpoint.writer import write_checkpoint
 def messages(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """What was logged so far."""
     monkeypatch.setattr(logging.getLogger("penstock"), "propagate", True)
+    monkeypatch.setattr(penstock.logging, "_counts", Counter())  # of what is logged only a few times in a process
     caplog.set_level(logging.INFO, "penstock")
     return lambda: [record.getMessage() for record in caplog.records]
 
