@@ -10,6 +10,8 @@ from penstock.train.optimizer import Optimizer
 class DelegatingOptimizer(Optimizer):
     """Does what the optimizer `opt` does, whose slots and variables it has."""
 
+    _opt: Any
+
     def __init__(self, opt: Any, name: str) -> None:
         super().__init__(use_locking=False, name=name)
         self._opt = opt

@@ -10,10 +10,10 @@ from penstock.devices.device import HOST_PREFIX
 from penstock.devices.registry import devices_for
 from penstock.errors import UnimplementedError
 from penstock.estimator.calls import call_with_known
+from penstock.estimator.delegating import DelegatingOptimizer
 from penstock.export import export
 from penstock.graph.scopes import device
 from penstock.losses.collected import Reduction
-from penstock.train.optimizer import Optimizer
 
 MSG_DEVICES = (
     "replicate_model_fn runs a model on one device, and these are {devices}: name one (devices=['{first}']), or give "
@@ -57,7 +57,7 @@ def _only(devices: Sequence[str]) -> str:
 
 
 @export("contrib.estimator.TowerOptimizer")
-class TowerOptimizer(Optimizer):
+class TowerOptimizer(DelegatingOptimizer):
     """The optimizer that a model function of `replicate_model_fn` trains with; on one device it is that optimizer.
 
     optimizer_or_optimizer_fn: an Optimizer, or a function without arguments that makes one when it is first needed.
@@ -66,28 +66,12 @@ class TowerOptimizer(Optimizer):
     def __init__(self, optimizer_or_optimizer_fn: Any) -> None:
         self._made = optimizer_or_optimizer_fn
 
-    def _get_optimizer(self) -> Any:
+    @property
+    def _opt(self) -> Any:
         if callable(self._made):
             self._made = self._made()
         return self._made
 
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        return self._get_optimizer().get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
-        names: list[str] = self._get_optimizer().get_slot_names(*args, **kwargs)
-        return names
-
     def get_name(self) -> str:
-        name: str = self._get_optimizer().get_name()
+        name: str = self._opt.get_name()
         return name
-
-    def variables(self) -> list[Any]:
-        variables: list[Any] = self._get_optimizer().variables()
-        return variables
-
-    def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._get_optimizer().compute_gradients(loss, *args, **kwargs)
-
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        return self._get_optimizer().apply_gradients(grads_and_vars, global_step=global_step, name=name)

@@ -75,8 +75,10 @@ def views_taken(tree: ast.Module) -> set[ast.expr]:
 
 
 def _is_view(node: ast.expr) -> bool:
-    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS
-    return is_method and isinstance(node, ast.Call) and not node.args and not node.keywords
+    match node:
+        case ast.Call(func=ast.Attribute(attr=attr), args=[], keywords=[]):
+            return attr in VIEWS
+    return False
 
 
 def _taken_for_list(node: ast.AST) -> list[ast.expr]:

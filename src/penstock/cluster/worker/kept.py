@@ -30,7 +30,7 @@ class TasksTensors(KeptTensors):
         if task in self._others:
             self._call(task, "drop_kept", handle)
         else:
-            super().drop(handle)
+            self.drop_own(handle)
 
     def drop_own(self, handle: str) -> None:
         """A value of this task; never waits."""
