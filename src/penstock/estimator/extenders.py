@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock.estimator.calls import argument_names, call_with_known
-from penstock.estimator.delegating import DelegatingOptimizer
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.export.outputs import PredictOutput
 from penstock.estimator.mode_keys import ModeKeys
@@ -15,6 +14,7 @@ from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.ops.clip import clip_by_global_norm
 from penstock.ops.sparse_to_dense import sparse_tensor_to_dense
+from penstock.train.delegating import DelegatingOptimizer
 
 _METRIC_ARGUMENTS = {"features", "labels", "predictions", "config"}
 

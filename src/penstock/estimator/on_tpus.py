@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from penstock import logging
 from penstock.client.variable_scope import VariableScope, variable_scope
 from penstock.estimator.calls import call_with_known
-from penstock.estimator.delegating import DelegatingOptimizer
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.run_config import RunConfig
@@ -22,6 +21,7 @@ from penstock.export import export
 from penstock.ops.basic import group, identity
 from penstock.ops.cast import cast
 from penstock.tensor.dtypes import bfloat16, float32
+from penstock.train.delegating import DelegatingOptimizer
 
 MSG_NO_TPU = (
     "There are no TPUs here, so there is none to connect to: run the program without one (use_tpu=False, and no "

@@ -10,10 +10,10 @@ from penstock.devices.device import HOST_PREFIX
 from penstock.devices.registry import devices_for
 from penstock.errors import UnimplementedError
 from penstock.estimator.calls import call_with_known
-from penstock.estimator.delegating import DelegatingOptimizer
 from penstock.export import export
 from penstock.graph.scopes import device
 from penstock.losses.collected import Reduction
+from penstock.train.delegating import DelegatingOptimizer
 
 MSG_DEVICES = (
     "replicate_model_fn runs a model on one device, and these are {devices}: name one (devices=['{first}']), or give "

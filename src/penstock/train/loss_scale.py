@@ -28,6 +28,7 @@ from penstock.ops.reduce import reduce_all
 from penstock.ops.rounding import is_finite
 from penstock.passes.reduced_precision import set_for_new_sessions
 from penstock.tensor.dtypes import DType, float32, int64
+from penstock.train.delegating import DelegatingOptimizer
 from penstock.train.optimizer import GradAndVar, Optimizer
 
 # --- the number -----------------------------------------------------------------------------------------
@@ -179,14 +180,14 @@ def all_finite(grads: Iterable[Any]) -> Tensor:
 # --- optimizers -----------------------------------------------------------------------------------------
 
 
-class ScalingOptimizer(Optimizer):
+class ScalingOptimizer(DelegatingOptimizer):
     """Computes gradients of a scaled loss for another optimizer, which applies them if they are finite."""
 
     _has_own_slots = False
 
     def __init__(self, opt: Optimizer) -> None:
-        super().__init__(opt._use_locking, opt.get_name())
-        self._optimizer = self._track_trackable(opt, "base_optimizer")
+        super().__init__(opt, opt.get_name(), opt._use_locking)
+        self._track_trackable(opt, "base_optimizer")
 
     def _scale(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no _scale")
@@ -199,7 +200,7 @@ class ScalingOptimizer(Optimizer):
         """Gradients of the loss, computed from the scaled loss and unscaled."""
         loss = loss() if callable(loss) and not hasattr(loss, "op") else loss
         scale = convert_to_tensor(self._scale())
-        pairs = self._optimizer.compute_gradients(loss * cast(scale, loss.dtype), *args, **kwargs)
+        pairs = super().compute_gradients(loss * cast(scale, loss.dtype), *args, **kwargs)
         factor = 1.0 / scale
         return [(None if grad is None else _times(grad, factor), variable) for grad, variable in pairs]
 
@@ -212,19 +213,10 @@ class ScalingOptimizer(Optimizer):
         update, wanted = self._update_scale([grad for grad, _ in pairs])
 
         def apply() -> Operation:
-            return self._optimizer.apply_gradients(pairs, global_step, f"{name}-wrapped")
+            return self._opt.apply_gradients(pairs, global_step, f"{name}-wrapped")
 
         applied = apply() if wanted is True else cond(wanted, apply, no_op)
         return group(applied, update, name=name)
-
-    def get_slot(self, var: Any, name: str) -> Any:
-        return self._optimizer.get_slot(var, name)
-
-    def get_slot_names(self) -> list[str]:
-        return self._optimizer.get_slot_names()
-
-    def variables(self) -> list[Any]:
-        return self._optimizer.variables()
 
 
 def _times(grad: Any, factor: Tensor) -> Any:

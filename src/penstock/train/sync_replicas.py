@@ -168,7 +168,7 @@ class SyncReplicasOptimizer(Optimizer):
         handing out `num_tokens` tokens."""
         return _SyncReplicasHook(self, is_chief, num_tokens)
 
-    # --- the other optimizer's --------------------------------------------------------------------------
+    # --- the other optimizer's, by hand: programs list optimizers by their base, which is Optimizer itself ---
 
     def get_slot(self, var: Any, name: str) -> Any:
         return self._opt.get_slot(var, name)

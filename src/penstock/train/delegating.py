@@ -12,8 +12,8 @@ class DelegatingOptimizer(Optimizer):
 
     _opt: Any
 
-    def __init__(self, opt: Any, name: str) -> None:
-        super().__init__(use_locking=False, name=name)
+    def __init__(self, opt: Any, name: str, use_locking: bool = False) -> None:
+        super().__init__(use_locking, name)
         self._opt = opt
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
