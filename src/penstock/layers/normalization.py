@@ -113,7 +113,7 @@ class BatchNormalization(Layer):
         if known_truth(training) is None:
             more_nodes(14 if self._renormalization is None else 5)  # conditionals of TensorFlow
         if self._renormalization is None:
-            self._follow(training, *batch)
+            self._follow(inputs, training, *batch)
         else:
             ratio, shift, *followed = self._renormalization.corrections(batch[0], batch[1], training)
             self._follow_deviations(training, *followed)
@@ -157,12 +157,12 @@ class BatchNormalization(Layer):
         )
         known = known_truth(training)
         more_nodes(0 if known is None else 3 if known else 1)
-        self._follow(training, mean, variance)
+        self._follow(inputs, training, mean, variance)
         outputs.set_shape(inputs.shape)
         return outputs
 
-    def _follow(self, training: Any, mean: Tensor, variance: Tensor) -> None:
-        """In training, update the moving statistics by those of the batch."""
+    def _follow(self, inputs: Tensor, training: Any, mean: Tensor, variance: Tensor) -> None:
+        """In training, update the moving statistics by those of the batch of `inputs`."""
         if known_truth(training) is False:
             return
         # Outside training the momentum is 1: the moving statistics stay.

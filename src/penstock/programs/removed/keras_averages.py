@@ -5,7 +5,6 @@ Facts from Keras 2.2.5 (`keras.layers.BatchNormalization.call`, `K.moving_averag
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from penstock.graph.convert import convert_to_tensor
@@ -21,7 +20,6 @@ def take_averages() -> None:
     backend: Any = K
     backend.moving_average_update = moving_average_update
     kind: Any = BatchNormalization
-    kind.call = _noting_inputs(kind.call)
     kind._follow = _follow
 
 
@@ -30,24 +28,12 @@ def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
     return assign_moving_average(x, cast(convert_to_tensor(value), x.dtype.base_dtype), momentum, zero_debias=True)
 
 
-def _noting_inputs(call: Any) -> Any:
-    @functools.wraps(call)
-    def noting(self: Any, inputs: Any, training: Any = None) -> Any:
-        self._followed = inputs
-        try:
-            return call(self, inputs, training)
-        finally:
-            del self._followed
-
-    return noting
-
-
-def _follow(layer: Any, training: Any, mean: Any, variance: Any) -> None:
+def _follow(layer: Any, inputs: Any, training: Any, mean: Any, variance: Any) -> None:
     """In training, update the moving statistics. Keras corrects the variance, also where the fused op has done so."""
     if known_truth(training) is False:
         return
-    sizes = K.shape(layer._followed)
-    axis = layer.axis % layer._followed.shape.rank
+    sizes = K.shape(inputs)
+    axis = layer.axis % inputs.shape.rank
     count = K.cast(K.prod(sizes), "float32") / K.cast(sizes[axis], "float32")
     variance *= K.cast(count / (count - (1.0 + layer.epsilon)), variance.dtype)
     for moving, value in ((layer.moving_mean, mean), (layer.moving_variance, variance)):
