@@ -160,3 +160,16 @@ def test_random_numbers_have_a_seed_from_numpy() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         found = session.run(tf.keras.backend.random_normal((3,)))
     np.testing.assert_allclose(found, [0.8688274, -0.26793116, 0.2541825], rtol=1e-5)  # TensorFlow 1.15's
+
+
+@pytest.mark.parametrize(("name", "value"), [("zeros", 0.0), ("ones", 1.0)])
+def test_zeros_and_ones_of_sizes_that_steps_know_are_tensors(name: str, value: float) -> None:
+    K = tf.keras.backend
+    make = getattr(K, name)
+    batch = K.placeholder((None, 3))
+    tensor = make(shape=(K.shape(batch)[0], 2))
+    assert tensor.shape.as_list() == [None, 2]
+    assert isinstance(make((2, 3)), tf.Variable)
+    found = K.get_session().run([tensor, make(K.shape(batch), "int32")], {batch: np.ones((4, 3))})
+    np.testing.assert_array_equal(found[0], np.full((4, 2), value))
+    np.testing.assert_array_equal(found[1], np.full((4, 3), int(value)))

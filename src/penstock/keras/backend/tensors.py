@@ -15,7 +15,12 @@ from penstock.keras.backend.settings import floatx
 from penstock.keras.backend.state import variable
 from penstock.ops.basic import placeholder as placeholder_op
 from penstock.ops.cast import cast as cast_op
-from penstock.ops.filling import ones_like as ones_like_op, zeros_like as zeros_like_op
+from penstock.ops.filling import (
+    ones as ones_op,
+    ones_like as ones_like_op,
+    zeros as zeros_op,
+    zeros_like as zeros_like_op,
+)
 from penstock.ops.random import (
     random_normal as random_normal_op,
     random_uniform as random_uniform_op,
@@ -103,15 +108,25 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     return constant_op(value, dtype or floatx(), shape, name or "Const")
 
 
+def has_tensors(shape: Any) -> bool:
+    """Whether `shape` is a tensor, or has a size that is one."""
+    sizes = shape if isinstance(shape, list | tuple) else [shape]
+    return any(isinstance(size, Tensor | Variable) for size in sizes)
+
+
 @export("keras.backend.zeros")
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of zeros."""
+    """A variable of zeros; a tensor of zeros, where sizes are known in steps only (`K.shape(x)[0]`)."""
+    if has_tensors(shape):
+        return zeros_op(shape, as_dtype(dtype or floatx()), name)
     return variable(np.zeros(shape, dtype or floatx()), dtype, name)
 
 
 @export("keras.backend.ones")
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of ones."""
+    """A variable of ones; a tensor of ones, where sizes are known in steps only (`K.shape(x)[0]`)."""
+    if has_tensors(shape):
+        return ones_op(shape, as_dtype(dtype or floatx()), name)
     return variable(np.ones(shape, dtype or floatx()), dtype, name)
 
 
