@@ -1364,6 +1364,12 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.optimizers.base": "Optimizer deserialize get serialize",
         "penstock.keras.optimizers.classes": "Adadelta Adagrad Adam Adamax Nadam RMSprop SGD",
     },
+    "penstock.keras.optimizers.schedules": {
+        "penstock.keras.optimizers.schedules.classes": (
+            "ExponentialDecay InverseTimeDecay LearningRateSchedule PiecewiseConstantDecay PolynomialDecay deserialize "
+            "serialize"
+        ),
+    },
     "penstock.keras.preprocessing": {
         "penstock.keras.preprocessing": "image sequence text",
     },

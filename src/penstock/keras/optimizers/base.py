@@ -25,10 +25,14 @@ from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K
 from penstock.keras.named import described, from_description
 from penstock.keras.nested import flat
+from penstock.keras.optimizers.schedules import classes as schedules
 from penstock.ops.basic import group
 from penstock.ops.cast import cast
 from penstock.ops.clip import clip_by_norm, clip_by_value
 from penstock.train import optimizer as train_optimizer
+
+_SCHEDULE = schedules.LearningRateSchedule
+_RATES = (Variable, Tensor, _SCHEDULE)
 
 
 @export("keras.optimizers.Optimizer")
@@ -73,18 +77,22 @@ class Optimizer(Trackable):
         self.initial_decay = decay
         with name_scope(type(self).__name__):
             self.iterations = _variable(np.int64(0), "iterations")
-            lr = lr() if callable(lr) else lr
-            self._lr = lr if isinstance(lr, Variable | Tensor) else _variable(np.float32(lr), "lr")
+            if isinstance(lr, dict):
+                lr = schedules.deserialize(lr)
+            if callable(lr) and not isinstance(lr, _SCHEDULE):
+                lr = lr()
+            self._lr = lr if isinstance(lr, _RATES) else _variable(np.float32(lr), "lr")
             self.decay = _variable(np.float32(decay), "decay")
 
     @property
     def lr(self) -> Any:
-        """The variable with the learning rate; assigning a number sets it, a variable or tensor takes its place."""
+        """The variable with the learning rate; assigning a number sets it; a variable, tensor or schedule takes its
+        place."""
         return self._lr
 
     @lr.setter
     def lr(self, value: Any) -> None:
-        if isinstance(value, Variable | Tensor) or "_lr" not in vars(self):
+        if isinstance(value, _RATES) or isinstance(vars(self).get("_lr"), _SCHEDULE | None):
             self._lr = value
         else:
             K.set_value(self._lr, value)
@@ -174,7 +182,8 @@ class Optimizer(Trackable):
     def _updates(self, grads: list[Any], params: list[Any]) -> list[Any]:
         self.make_slots(params)
         places = [self._slotted.index(id(param)) for param in params]
-        rate = convert_to_tensor(self._lr)
+        follows = isinstance(self._lr, _SCHEDULE)
+        rate = convert_to_tensor(self._lr(self.iterations.value()) if follows else self._lr)
         if self.initial_decay > 0:
             rate = rate * (1.0 / (1.0 + self.decay.value() * cast(self.iterations.value(), "float32")))
         t = cast(self.iterations.value() + 1, "float32")
@@ -218,7 +227,8 @@ class Optimizer(Trackable):
         if self._makes_updates():
             return super()._checkpoint_dependencies
         found = [TrackableReference("iter", self.iterations)]
-        return found + [TrackableReference(name, self._setting(name)) for name in self._saved_hypers]
+        saved = [name for name in self._saved_hypers if not isinstance(getattr(self, name), _SCHEDULE)]
+        return found + [TrackableReference(name, self._setting(name)) for name in saved]
 
     def _setting(self, name: str) -> Any:
         value = getattr(self, name)
@@ -286,6 +296,8 @@ class Optimizer(Trackable):
 
     def _value(self, name: str) -> Any:
         value = self._name if name == "name" else getattr(self, name)
+        if isinstance(value, _SCHEDULE):
+            return schedules.serialize(value)
         return float(K.get_value(value)) if hasattr(value, "initializer") else value
 
     @classmethod
