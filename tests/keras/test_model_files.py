@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,48 @@ def test_a_checkpoint_of_another_object_is_refused(tmp_path: Path) -> None:
     path = tf.train.Checkpoint(model=model).save(str(tmp_path / "wrapped"), tf.keras.backend.get_session())
     with pytest.raises(AssertionError, match="Nothing except the root object"):
         model.load_weights(path)
+
+
+def test_models_are_saved_to_open_files_groups_and_streams_and_loaded_from_them(tmp_path: Path) -> None:
+    model = small()
+    model.fit(X, Y, epochs=1, verbose=0)
+    expected = model.predict(X)
+    with h5py.File(tmp_path / "two.h5", "w") as file:
+        model.save(file.create_group("one"))
+        tf.keras.models.save_model(model, file)
+    with h5py.File(tmp_path / "two.h5", "r") as file:
+        for place in (file, file["one"]):
+            np.testing.assert_array_equal(tf.keras.models.load_model(place).predict(X), expected)
+    with h5py.File("memory", "w", driver="core", backing_store=False) as file:
+        model.save(file)
+        np.testing.assert_array_equal(tf.keras.models.load_model(file).predict(X), expected)
+    stream = io.BytesIO()
+    model.save(stream)
+    stream.seek(0)
+    again = tf.keras.models.load_model(stream)
+    np.testing.assert_array_equal(again.predict(X), expected)
+    assert again.optimizer.get_config() == model.optimizer.get_config()
+
+
+def test_the_first_layer_of_a_described_sequential_says_its_inputs_shape() -> None:
+    described = [
+        tf.keras.Sequential([L.Dense(2, input_shape=(3,)), L.Dense(1)]),
+        tf.keras.Sequential([L.InputLayer((3,)), L.Dense(2), L.Dense(1)]),
+        tf.keras.Sequential([tf.keras.Input((3,)), L.Dense(2), L.Dense(1)]),
+    ]
+    late = tf.keras.Sequential([L.Dense(2), L.Dense(1)])
+    assert set(late.get_config()) == {"name", "layers"}
+    late.build((None, 3))
+    for model in (*described, late):
+        config = model.get_config()
+        assert [layer["class_name"] for layer in config["layers"]] == ["Dense", "Dense"]
+        shape = config["layers"][0]["config"].get("batch_input_shape")
+        assert (shape or config["build_input_shape"]) == (None, 3)
+        assert ("build_input_shape" in config) == (model is late)
+        again = tf.keras.Sequential.from_config(config)
+        assert again.input_shape == (None, 3)
+    assert late.get_config()["layers"][0]["config"]["dtype"] == "float32"
+    assert L.Dense(2).get_config()["dtype"] is None
+    numbers = tf.keras.Sequential([L.InputLayer((4,), dtype="int32"), L.Lambda(lambda x: x + 1)])
+    again = tf.keras.Sequential.from_config(numbers.get_config())
+    assert again.predict(np.ones((1, 4), np.int32)).dtype == np.int32

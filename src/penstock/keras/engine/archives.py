@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.keras import backend as K
 from penstock.keras.engine.later_optimizers import of_later, state_of
-from penstock.keras.engine.reading import compile_as_saved, h5py, hdf5, malformed
+from penstock.keras.engine.reading import compile_as_saved, h5py, hdf5, is_group, malformed
 from penstock.keras.engine.stored_weights import arrays_in, set_placed_weights, write_placed_weights
 from penstock.keras.engine.versions import check_meaning
 
@@ -30,7 +30,7 @@ it may be larger again."""
 
 def is_archive(filepath: Any) -> bool:
     """Whether a file is a .keras file of Keras 3: earlier ones of this name are HDF5."""
-    return zipfile.is_zipfile(filepath)
+    return not is_group(filepath) and zipfile.is_zipfile(filepath)
 
 
 def read_archive(filepath: Any, custom_objects: Any, from_config: Callable[[Any, Any], Any], compiled: bool) -> Any:

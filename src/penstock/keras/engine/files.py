@@ -22,7 +22,7 @@ from penstock.keras import backend as K
 from penstock.keras.backend.state import after_new
 from penstock.keras.engine.archives import is_archive, weights_in, write_archive
 from penstock.keras.engine.later_optimizers import as_later
-from penstock.keras.engine.reading import compile_as_saved, h5py, malformed, opened
+from penstock.keras.engine.reading import compile_as_saved, h5py, is_group, is_open, malformed, opened
 from penstock.keras.engine.stored_weights import in_files, names_in, set_weights, text_of
 from penstock.keras.engine.versions import check_meaning, check_nested, of_later_version
 from penstock.keras.named import described
@@ -68,8 +68,9 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimi
     """Save a model: its description, weights, and with `include_optimizer` how it is trained.
 
     The file is one of Keras 3 if its name ends with .keras and the model is the same there, and else an HDF5 file.
+    filepath: a name, or what is open: a file or group of h5py, or a binary stream that can be read, too.
     """
-    if not _may_write(filepath, overwrite):
+    if not is_open(filepath) and not _may_write(filepath, overwrite):
         return
     if str(filepath).endswith(".keras"):
         description = json.loads(json.dumps(description_of(model), default=as_json))
@@ -81,7 +82,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimi
         else:
             _save_archive(model, of_later_version(description), filepath, include_optimizer)
             return
-    with _replacing(filepath) as file:
+    with _writing(filepath) as file:
         file.attrs["keras_version"] = VERSION.encode()
         file.attrs["backend"] = b"tensorflow"
         file.attrs["model_config"] = json.dumps(description_of(model), default=as_json).encode()
@@ -92,10 +93,10 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimi
 
 def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None) -> None:
     """Save a model's weights."""
-    form = save_format or ("h5" if _is_hdf5_name(filepath) else "tf")
+    form = save_format or ("h5" if is_open(filepath) or _is_hdf5_name(filepath) else "tf")
     if form in ("h5", "hdf5", "keras"):
-        if _may_write(filepath, overwrite):
-            with _replacing(filepath) as file:
+        if is_open(filepath) or _may_write(filepath, overwrite):
+            with _writing(filepath) as file:
                 write_weights(file, model)
     elif form in ("tf", "tensorflow"):
         if _may_write(f"{filepath}.index", overwrite):
@@ -118,8 +119,15 @@ def _may_write(filepath: Any, overwrite: bool) -> bool:
 
 
 @contextmanager
-def _replacing(filepath: Any) -> Iterator[Any]:
-    """A new HDF5 file, which becomes `filepath` when all has been written."""
+def _writing(filepath: Any) -> Iterator[Any]:
+    """A new HDF5 file, which becomes `filepath` when all has been written; an open file or group as it is."""
+    if is_group(filepath):
+        yield filepath
+        return
+    if is_open(filepath):
+        with h5py().File(filepath, "w") as file:
+            yield file
+        return
     with _part_of(filepath) as part, h5py().File(part, "w") as file:
         yield file
 
@@ -237,7 +245,7 @@ def load_weights(
     """Set a model's weights to those in a file; see `Network.load_weights`."""
     if skip_mismatch and not by_name:
         raise ValueError("When calling model.load_weights, skip_mismatch can only be set to True when by_name is True.")
-    if not _is_hdf5_name(filepath) and checkpoint_exists(os.fspath(filepath)):
+    if not is_open(filepath) and not _is_hdf5_name(filepath) and checkpoint_exists(os.fspath(filepath)):
         if by_name:
             raise NotImplementedError("Weights may only be loaded by name from HDF5 files.")
         return _load_checkpoint(model, os.fspath(filepath))

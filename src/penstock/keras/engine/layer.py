@@ -154,8 +154,7 @@ class Layer(base.Layer):
         config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
         if hasattr(self, "_batch_input_shape"):
             config["batch_input_shape"] = self._batch_input_shape
-        if self._dtype is not None:
-            config["dtype"] = self._dtype.name
+        config["dtype"] = None if self._dtype is None else self._dtype.name
         omitted = ("name", "trainable", "dtype", "input_shape", "batch_input_shape", "batch_size", "weights", "self")
         return config | {
             key: self._described(key, plain(value))

@@ -22,9 +22,27 @@ def h5py() -> Any:
     return library
 
 
+def is_group(filepath: Any) -> bool:
+    """Whether it is a file or group of h5py, which is open."""
+    return hasattr(filepath, "create_group")
+
+
+def is_open(filepath: Any) -> bool:
+    """Whether it is open, as a file or group of h5py or a stream is, and no name."""
+    return is_group(filepath) or (hasattr(filepath, "read") and hasattr(filepath, "seek"))
+
+
 @contextmanager
 def opened(filepath: Any) -> Iterator[Any]:
-    """An HDF5 file. Raises OSError if there is none, or it is none."""
+    """An HDF5 file, by its name or open. Raises OSError if there is none, or it is none."""
+    if is_group(filepath):
+        _check_closed(filepath, filepath)
+        yield filepath
+        return
+    if is_open(filepath):
+        with hdf5(filepath, "the stream") as file:
+            yield file
+        return
     if not os.path.exists(filepath):
         raise OSError(f"There is no file {filepath}")
     with hdf5(filepath, filepath) as file:

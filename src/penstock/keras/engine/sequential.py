@@ -9,7 +9,7 @@ import numpy as np
 from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
-from penstock.keras.engine.arguments import parameters_of
+from penstock.keras.engine.arguments import parameters_of, takes
 from penstock.keras.engine.input_layer import Input, InputLayer
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.model import Model
@@ -143,13 +143,20 @@ class Sequential(Model):
         return self.predict(x, batch_size, verbose)
 
     def get_config(self) -> dict[str, Any]:
+        """The layers' descriptions; the first says the input's shape, if it can, as in TensorFlow."""
         layers = [{"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self.layers]
-        if self.inputs is not None:  # an input layer says the shape, which all versions of Keras understand
-            for data in layers:
-                data["config"].pop("batch_input_shape", None)
-            source = history_of(self.inputs[0]).layer  # type: ignore[union-attr]
-            layers.insert(0, {"class_name": "InputLayer", "config": source.get_config()})
-        return {"name": self.name, "layers": layers}
+        config = {"name": self.name, "layers": layers}
+        if self.inputs is None:
+            return config
+        if self._begun_late:
+            return {**config, "build_input_shape": K.int_shape(self.inputs[0])}
+        source = history_of(self.inputs[0]).layer.get_config()  # type: ignore[union-attr]
+        first = self.layers[0] if layers else None
+        if first is None or not _tells_input(first, layers[0]["config"], source):
+            layers.insert(0, {"class_name": "InputLayer", "config": source})
+        elif not isinstance(first, Network):
+            layers[0]["config"].setdefault("batch_input_shape", source["batch_input_shape"])
+        return config
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
@@ -161,6 +168,14 @@ class Sequential(Model):
         if model.inputs is None and shape:
             model.build(shape)
         return model
+
+
+def _tells_input(layer: Any, config: dict[str, Any], source: dict[str, Any]) -> bool:
+    """Whether a model that begins with this layer's description has the input that `source` describes."""
+    if isinstance(layer, Network):
+        return layer.inputs is not None
+    kind = config.get("dtype") or K.floatx()
+    return takes(type(layer).__init__, "batch_input_shape") and source["dtype"] == kind and not source["sparse"]
 
 
 class OfTfLayers(Layer):

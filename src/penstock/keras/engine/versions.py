@@ -72,7 +72,20 @@ def of_later_version(value: Any) -> Any:
         found |= {"module": "keras.layers", "registered_name": None}
     elif kind in _MODELS:
         found |= {"module": "keras", "registered_name": None}
-    return found
+    return _with_input_layer(found) if kind == "Sequential" else found
+
+
+def _with_input_layer(data: dict[str, Any]) -> dict[str, Any]:
+    """A description of a Sequential whose input is a layer of its own, where its first layer says the shape."""
+    layers = list(data["config"]["layers"])
+    first = dict(layers[0]["config"]) if layers else {}
+    shape = first.pop("batch_input_shape", None)
+    if shape is None or layers[0]["class_name"] == "InputLayer":
+        return data
+    config = {"batch_input_shape": shape, "dtype": first.get("dtype") or "float32", "sparse": False, "ragged": False}
+    layer = {"class_name": "InputLayer", "config": {**config, "name": f"{first['name']}_input"}}
+    layers[0] = {**layers[0], "config": first}
+    return {**data, "config": {**data["config"], "layers": [of_later_version(layer), *layers]}}
 
 
 def check_meaning(description: Any) -> None:

@@ -22,6 +22,7 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 
     A model of Keras 3 is compiled as it was if TensorFlow 1.x has its optimizer, whose state starts anew.
     custom_objects: what names in it stand for, such as classes of layers and functions of Lambda layers.
+    filepath: a name, or what is open: a file or group of h5py, or a binary stream.
     """
     read = archives.read_archive if archives.is_archive(filepath) else files.read_model
     return read(filepath, custom_objects, model_from_config, compile)
