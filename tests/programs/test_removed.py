@@ -400,6 +400,12 @@ CASES = {
         "print(sorted(random.sample({1, 2}, 2)), threading.Thread().isAlive(), yaml.load('a: 1'))\n",
         "[['a', 'b'], ['1', '2']] [{'a': '1', 'b': '2'}]\n[1, 2] False {'a': 1}\n",
     ),
+    "seeds of random": (
+        "import datetime, random\nimport numpy as np\nrandom.seed(np.int64(-7))\nprint(random.random())\n"
+        "print(random.Random(np.uint8(200)).random())\n"
+        "random.seed(datetime.datetime.now())\nprint(0 < random.random() < 1)\n",
+        "0.027923773125139384\n0.04560930208539393\nTrue\n",
+    ),
     "yaml's own constructors": (
         "import yaml\nclass Layer(yaml.YAMLObject):\n    yaml_tag = '!Layer'\n"
         "yaml.add_constructor('!sum', lambda loader, node: sum(loader.construct_sequence(node)))\n"

@@ -114,8 +114,10 @@ def _decoded(lines: Any) -> Iterator[str]:
 
 
 def patch_random(random: Any) -> None:
-    """Samples of sets, and a second argument of shuffle."""
+    """Samples of sets, a second argument of shuffle, and seeds that are neither numbers of Python nor text."""
     sample, shuffle = random.sample, random.shuffle
+    random.Random.seed = _seeding(random.Random.seed)
+    random.seed = random._inst.seed
 
     def sampled(population: Any, k: int, **options: Any) -> Any:
         if isinstance(population, collections.abc.Set):
@@ -124,6 +126,20 @@ def patch_random(random: Any) -> None:
 
     random.sample = sampled
     random.shuffle = lambda x, random=None: shuffle(x)
+
+
+def _seeding(seed: Callable[..., None]) -> Callable[..., None]:
+    """Until Python 3.10, the seed was the hash of what was neither None, a number nor text: of datetime.now(), or of a
+    number of NumPy."""
+
+    @functools.wraps(seed)
+    def seeding(self: Any, a: Any = None, version: int = 2) -> None:
+        if a is not None and not isinstance(a, int | float | str | bytes | bytearray):
+            REPORT.use(f"random.seed of a {type(a).__name__}", sys._getframe(1))
+            a = hash(a) % (1 << 64)
+        seed(self, a, version)
+
+    return seeding
 
 
 def patch_threading(threading: Any) -> None:
