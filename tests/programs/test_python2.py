@@ -179,6 +179,8 @@ QUOTIENTS = [
     "def OwnPadding2D(padding): return [0] * padding[0]\n"
     "def f(k):\n    pad = (k - 1) / 2\n    OwnPadding2D(padding=(pad, pad))\nf(5)\nn = 7\n",
     "def ZeroPadding2D(pads): return [0] * pads\nsize = 5\nZeroPadding2D(size / 2)\nn = 7\n",
+    "def f(w):\n    half = w / 2\n    return 'ab'[half:]\nf(3)\nn = 7\n",
+    "import numpy as np\nn = 7\nnp.eye(4)[:, : n / 2]\n",
 ]
 
 
@@ -192,6 +194,13 @@ def test_text_that_counts_by_quotients_is_python_2(uses: str, tmp_path: Path) ->
 def test_text_of_today_that_counts_by_quotients_is_not(today: str, uses: str, tmp_path: Path) -> None:
     text = f"{today}\ntry:\n" + "".join(f"    {line}\n" for line in uses.splitlines())
     assert output_of(tmp_path, text + "except TypeError: pass\nprint(7 / 2)\n") == "3.5\n"
+
+
+def test_fractions_in_slices_of_labels_and_grids_are_python_3(tmp_path: Path) -> None:
+    text = "import numpy as np, pandas as pd\nn = 3\nprint(len(pd.Series([1, 2], [0.5, 1.6]).loc[: n / 2]))\n"
+    assert output_of(tmp_path, text + "print(np.mgrid[0 : n / 2 : 0.5].tolist(), np.r_[0 : n / 2])\n") == (
+        "1\n[0.0, 0.5, 1.0] [0. 1.]\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any, TypeGuard
 
 from penstock.programs.python2_comparisons import COMPARED, given_none, is_none, methods_for_cmp
-from penstock.programs.python2_counts import COUNTING, PADDING, PADS, counts_by_quotients
+from penstock.programs.python2_counts import COUNTING, PADDING, PADS, counts_by_quotients, may_slice_by_quotients
 from penstock.programs.python2_files import may_print_to_files, prints_to_file, takes_for_text
 from penstock.programs.python2_lists import LAZY, takes_for_lists, views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
@@ -404,7 +404,7 @@ class Meaning(ast.NodeTransformer):
 def may_be_python2(code: CodeType, names: set[str]) -> bool:
     """Whether code that Python 3 compiles, and that mentions these names, may need what only Python 2 had."""
     named = bool(names & MARKS) or "next" in names or any(names >= each for each in FILES)
-    return named or ("print" in names and may_print_to_files(code))
+    return named or ("print" in names and may_print_to_files(code)) or may_slice_by_quotients(code)
 
 
 def has_gone(tree: ast.Module) -> bool:

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from opcode import opmap
+from types import CodeType
 
+from penstock.programs.python2_files import instructions
 from penstock.programs.python2_lists import own_nodes, scopes_of, values_of_names
 
 COUNTING = frozenset({"range"})
 PADS = "padding"
 _PADDING = "Padding1D", "Padding2D", "Padding3D"
 PADDING = frozenset(f"Zero{each}" for each in _PADDING)
+_DIVISION = {*instructions(compile("a / b", "", "eval"))} - {*instructions(compile("a - b", "", "eval"))}
+_SLICING = {opmap.get(name) for name in ("BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE")}
+_OF_FRACTIONS = frozenset({"loc", "ix", "mgrid", "ogrid", "r_", "c_", "s_", "index_exp"})
+"""What slices of fractions mean something to: labels of tables, and NumPy's grids."""
+
+
+def may_slice_by_quotients(code: CodeType) -> bool:
+    """Whether code, or a function in it, has slices and divides."""
+    found = {*instructions(code)}
+    if not _DIVISION.isdisjoint(found) and any(number in _SLICING for number, _ in found):
+        return True
+    return any(may_slice_by_quotients(each) for each in code.co_consts if isinstance(each, CodeType))
 
 
 def counts_by_quotients(tree: ast.Module) -> int | None:
-    """The line that gives `range` a quotient, or Keras's layers that pad, if one does, at once or by a name that has no
-    other value: Python 3 would end there, and Python 2, too, with its division of today."""
+    """The line that gives `range`, a slice, or Keras's layers that pad a quotient, if one does, at once or by a name
+    that has no other value: Python 3 would end there, and Python 2, too, with its division of today."""
     if any(_is_of_today(node) for node in ast.walk(tree)):
         return None
     return next((line for scope in scopes_of(tree) for line in _lines(scope)), None)
@@ -43,8 +58,21 @@ def _lines(scope: ast.AST) -> Iterator[int]:
     nodes = list(own_nodes(scope))
     quotients = values_of_names(nodes, lambda value: _is_quotient(value, frozenset()))
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            yield from (given.lineno for given in _counts(node, node.func.id) if _is_quotient(given, quotients))
+        yield from (given.lineno for given in _given(node) if _is_quotient(given, quotients))
+
+
+def _given(node: ast.AST) -> list[ast.expr]:
+    """What a node takes for whole numbers."""
+    match node:
+        case ast.Call(func=ast.Name(id=function)):
+            return _counts(node, function)
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _OF_FRACTIONS:
+            return []
+        case ast.Subscript(slice=index):
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            bounds = [(each.lower, each.upper, each.step) for each in parts if isinstance(each, ast.Slice)]
+            return [bound for three in bounds for bound in three if bound is not None]
+    return []
 
 
 def _counts(call: ast.Call, function: str) -> list[ast.expr]:

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 
 
-def _instructions(code: CodeType) -> Iterator[tuple[int, int]]:
+def instructions(code: CodeType) -> Iterator[tuple[int, int]]:
     """Numbers of instructions and their arguments' last bytes, without those of functions inside."""
     return zip(code.co_code[::2], code.co_code[1::2], strict=True)
 
 
-_SHIFT = {*_instructions(compile("a >> b", "", "eval"))} - {*_instructions(compile("a << b", "", "eval"))}
+_SHIFT = {*instructions(compile("a >> b", "", "eval"))} - {*instructions(compile("a << b", "", "eval"))}
 
 
 def may_print_to_files(code: CodeType) -> bool:
     """Whether code, or a function in it, mentions `print` and shifts something to the right."""
-    if "print" in code.co_names and not _SHIFT.isdisjoint(_instructions(code)):
+    if "print" in code.co_names and not _SHIFT.isdisjoint(instructions(code)):
         return True
     return any(may_print_to_files(each) for each in code.co_consts if isinstance(each, CodeType))
 
