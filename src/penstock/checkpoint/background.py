@@ -23,9 +23,23 @@ _FORMATS: tuple[Format, ...] = get_args(Format)
 _FORMAT_VARIABLE = "PENSTOCK_CHECKPOINT_FORMAT"
 
 
+_defaults: list[Format] = [_FORMATS[0]]
+
+
 def default_format() -> Format:
-    """Penstock's own, unless the environment says otherwise. Raises ValueError if it names no format."""
-    return known_format(os.environ.get(_FORMAT_VARIABLE, _FORMATS[0]))
+    """Penstock's own or that of `by_default`, unless the environment says otherwise. Raises ValueError if that names no
+    format."""
+    return known_format(os.environ.get(_FORMAT_VARIABLE, _defaults[-1]))
+
+
+@contextmanager
+def by_default(format: Format) -> Iterator[None]:
+    """Within the context, what says nothing of a format is written in this one, but for what the environment says."""
+    _defaults.append(format)
+    try:
+        yield
+    finally:
+        _defaults.pop()
 
 
 def known_format(name: str) -> Format:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from penstock import as_tensorflow
+from penstock.checkpoint.background import by_default
 from penstock.programs import children, devices, hooks, old_messages, removed, source, windows
 
 
@@ -36,7 +37,8 @@ def run_program(words: Sequence[str], strict_devices: bool = False, package: str
     before = sys.modules["__main__"]
     try:
         fallback = nullcontext() if strict_devices else devices.falling_back()
-        with fallback, removed.numpy.printing_as_then(), children.run_alike():
+        files_as_then = by_default("tensorflow")  # programs copy and look for files of checkpoints by their names
+        with fallback, files_as_then, removed.numpy.printing_as_then(), children.run_alike():
             if path.endswith(".ipynb"):
                 _run_notebook(path)
             else:
