@@ -338,3 +338,23 @@ def test_scores_are_those_of_the_papers() -> None:
     found = tfgan.eval.frechet_classifier_distance(tf.constant(a), tf.constant(b), tf.identity, num_batches=2)
     np.testing.assert_allclose(value(score), wanted, rtol=1e-5)
     np.testing.assert_allclose(value(found), distance, rtol=1e-6)
+
+
+def test_scores_take_classifiers_from_frozen_graphs(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 4, 4, 3], name="Mul")
+        tf.reduce_mean(x, [1, 2], name="logits")
+        tf.identity(x[:, :2, :1], name="pool_3")
+    (tmp_path / "net.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    read = tfgan.eval.get_graph_def_from_disk(str(tmp_path / "net.pb"))
+    images = RANDOM.normal(size=(6, 4, 4, 3)).astype("f")
+    both = tfgan.eval.run_inception(tf.constant(images), read, image_size=4, output_tensor=["logits:0", "pool_3:0"])
+    means, pooled = value(both)
+    np.testing.assert_allclose(means, images.mean((1, 2)), rtol=1e-5)
+    np.testing.assert_array_equal(pooled, images[:, :2, :1].reshape(6, 6))
+    logits = tfgan.eval.run_image_classifier(tf.constant(images), read, "Mul:0", "logits:0")
+    np.testing.assert_allclose(value(logits), means, rtol=1e-6)
+    with pytest.raises(ValueError, match="compatible"):
+        tfgan.eval.run_inception(tf.constant(images), read)
+    with pytest.raises(NotImplementedError, match="get_graph_def_from_disk"):
+        tfgan.eval.inception_score(tf.zeros([2, 299, 299, 3]))

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.graph.inference_graph import fold_batch_norms, optimize_for_inference
+from penstock.graph.inference_graph import (
+    ensure_graph_is_valid,
+    fold_batch_norms,
+    node_from_map,
+    node_name_from_input,
+    optimize_for_inference,
+    values_from_const,
+)
 from penstock.graph.strip_unused import strip_unused
 
 RNG = np.random.RandomState(0)
@@ -116,3 +123,23 @@ def test_programs_import_it_under_tensorflows_path() -> None:
 
     assert optimize_for_inference_lib.optimize_for_inference is optimize_for_inference
     assert strip_unused_lib.strip_unused is strip_unused
+
+
+def test_nodes_are_found_by_what_inputs_call_them() -> None:
+    assert [node_name_from_input(text) for text in ("a/b", "a/b:1", "^a/b", "a:b")] == ["a/b", "a/b", "a/b", "a:b"]
+    with tf.Graph().as_default() as graph:
+        tf.negative(tf.constant([1.0, 2.0], name="c"), name="n")
+    message = graph.as_graph_def()
+    nodes = {node.name: node for node in message.node}
+    assert node_from_map(nodes, nodes["n"].input[0]) is nodes["c"]
+    assert values_from_const(nodes["c"]).tolist() == [1, 2]
+    ensure_graph_is_valid(message)
+    for wrong in (lambda: node_from_map(nodes, "m"), lambda: values_from_const(nodes["n"])):
+        with pytest.raises(ValueError, match=r"should be a Const|No node named"):
+            wrong()
+    nodes["n"].input[0] = "d:1"
+    with pytest.raises(ValueError, match="Input for n not found: d:1"):
+        ensure_graph_is_valid(message)
+    message.node.add(name="n")
+    with pytest.raises(ValueError, match="Duplicate"):
+        ensure_graph_is_valid(message)

@@ -324,6 +324,15 @@ SORTS = [
     *[OpCase("TopKV2", [some(d, 2, 5), np.array(3, np.int16)], ref=top(3), grad=False) for d in DTYPES[1:12]],
     OpCase("TopKV2", [A, np.array(5, I4)], raises=ValueError, match="last dimension >= k = 5"),
     OpCase("TopK", [A], {"k": 2}, ref=top(2)),
+    OpCase("NthElement", [B, np.array(1, I4)], ref=lambda x, n: np.sort(x, -1)[..., 1]),
+    OpCase("NthElement", [A, np.array(1, I4)], {"reverse": True}, ref=lambda x, n: np.sort(x, -1)[..., -2]),
+    OpCase("NthElement", [i4(3, 1, 3, 2), np.array(2, I4)], ref=np.array(3, I4), note="ties"),
+    *[
+        OpCase("NthElement", [some(d, 2, 5), np.array(3, I4)], ref=lambda x, n: np.sort(x, -1)[..., 3], grad=False)
+        for d in DTYPES[1:12]
+    ],
+    OpCase("NthElement", [A, np.array(4, I4)], raises=ValueError, match="last dimension > n = 4"),
+    OpCase("NthElement", [A, np.array(-1, I4)], raises=ValueError, match="n >= 0"),
     OpCase("Unique", [i4(3, 1, 3, 2, 1)], ref=(i4(3, 1, 2), i4(0, 1, 0, 2, 1))),
     OpCase("Unique", [words("b", "a", "b")], {"out_idx": "int64"}, ref=(words("b", "a"), np.array([0, 1, 0]))),
     OpCase("Unique", [np.zeros(0, F4)], ref=(np.zeros(0, F4), np.zeros(0, I4))),

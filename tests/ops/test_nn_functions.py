@@ -757,3 +757,11 @@ def test_max_pools_over_channels(known: bool) -> None:
         ):
             with pytest.raises(errors.UnimplementedError, match=match):
                 session.run(nn.max_pool(value, ksize, strides, "SAME"))
+
+
+def test_elements_that_are_equal_to_the_nth_share_its_gradient() -> None:
+    def gradient() -> Any:
+        x = tf.constant([[1.0, 3.0, 3.0, 0.0], [4.0, 5.0, 6.0, 7.0]])
+        return tf.gradients(tf.contrib.nn.nth_element(x, tf.placeholder_with_default(2, [])), x)[0]
+
+    assert run(gradient).tolist() == [[0, 0.5, 0.5, 0], [0, 0, 1, 0]]

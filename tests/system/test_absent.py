@@ -16,7 +16,7 @@ from penstock.absent import INSTEAD, NotInPenstockError, tensorflow_names
         ("tf.contrib.learn.SVM", "hinge_loss"),
         ("tf.contrib.cudnn_rnn.CudnnRNNTanh", "dynamic_rnn"),
         ("tf.contrib.summary.create_db_writer", "create_file_writer"),
-        ("tf.contrib.gan.eval.inception_score", "function of images"),
+        ("tf.contrib.gan.eval.kernel_classifier_distance", "function of images"),
         ("tf.contrib.timeseries.StructuralEnsembleRegressor", "ARRegressor"),
         ("tf.io.RaggedFeature", "VarLenFeature"),
         ("tf.strings.unicode_script", "unicodedata"),

@@ -522,6 +522,13 @@ except NotImplementedError as error:
 else:
     raise AssertionError
 
+from tensorflow.python.framework import tensor_util
+from tensorflow.python.ops import nn_ops
+from tensorflow.python.tools import optimize_for_inference_lib
+
+assert tensor_util.TensorShapeProtoToList(tf.TensorShape([2, None]).as_proto()) == [2, -1]
+assert nn_ops.nth_element is tf.contrib.nn.nth_element
+assert optimize_for_inference_lib.node_name_from_input("^a") == "a"
 assert isinstance(tf.SparseTensor([[0]], [1], [2]), composite_tensor.CompositeTensor)
 assert not isinstance(tf.constant(1), composite_tensor.CompositeTensor) and type_spec.BatchableTypeSpec
 assert tf_inspect.getfullargspec(tf.cast) == tf_inspect.getfullargspec(lambda x, dtype, name=None: x)

@@ -502,6 +502,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.contrib.gan.eval": {
+        "penstock.contrib.gan.eval.classifiers": (
+            "frechet_inception_distance get_graph_def_from_disk inception_score run_image_classifier run_inception"
+        ),
         "penstock.contrib.gan.eval.pictures": (
             "add_gan_model_image_summaries add_gan_model_summaries add_image_comparison_summaries "
             "add_regularization_loss_summaries image_grid image_reshaper"
@@ -686,6 +689,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "deprecated_flipped_softmax_cross_entropy_with_logits=flipped_softmax "
             "deprecated_flipped_sparse_softmax_cross_entropy_with_logits=flipped_sparse_softmax"
         ),
+        "penstock.ops.nn.nth_element": "nth_element",
     },
     "penstock.contrib.opt": {
         "penstock.contrib.opt.adam": "AdaMaxOptimizer LazyAdamOptimizer NadamOptimizer",

@@ -113,3 +113,37 @@ def _folded(node: Any, nodes: dict[str, Any], uses: dict[str, int], outputs: set
     sum_.attr["T"].type = dtype.as_datatype_enum
     sum_.attr["data_format"].s = layouts[0]
     return [filters, convolved, added, sum_]
+
+
+def node_name_from_input(node_name: str) -> str:
+    """The name of the node that an input ("node", "node:1", "^node") comes from."""
+    name, _, port = node_name.removeprefix("^").rpartition(":")
+    return name if name and port.isdigit() else node_name.removeprefix("^")
+
+
+def node_from_map(node_map: dict[str, Any], name: str) -> Any:
+    """The NodeDef that the input `name` comes from. Raises ValueError if the dict has none of that name."""
+    found = node_map.get(node_name_from_input(name))
+    if found is None:
+        raise ValueError(f"No node named {name!r} found in map.")
+    return found
+
+
+def values_from_const(node_def: Any) -> np.ndarray:
+    """The value of a Const. Raises ValueError for another node."""
+    if node_def.op != "Const":
+        raise ValueError(f"Node named {node_def.name!r} should be a Const op for values_from_const.")
+    return make_ndarray(node_def.attr["value"].tensor)
+
+
+def ensure_graph_is_valid(graph_def: Any) -> None:
+    """Raises ValueError if two nodes have one name, or an input comes from no node."""
+    names: set[str] = set()
+    for node in graph_def.node:
+        if node.name in names:
+            raise ValueError(f"Duplicate node names detected for {node.name}")
+        names.add(node.name)
+    for node in graph_def.node:
+        for text in node.input:
+            if node_name_from_input(text) not in names:
+                raise ValueError(f"Input for {node.name} not found: {text}")

@@ -220,6 +220,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.nn.lstm_blocks": (
         "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 LSTMBlockCell LSTMBlockCellGrad"
     ),
+    "penstock.ops.nn.nth_element": "NthElement",
     "penstock.ops.nn.pooling": (
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad "
         "MaxPoolGradGrad MaxPoolGradGradWithArgmax MaxPoolGradWithArgmax MaxPoolWithArgmax"

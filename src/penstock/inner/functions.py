@@ -69,6 +69,11 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
     return prefix + name.removeprefix(prefix).removeprefix(inside)
 
 
+def sizes_in_message(shape: Any) -> list[int]:
+    """The sizes in a TensorShapeProto, -1 for one that is not known (TF: tensor_util.TensorShapeProtoToList)."""
+    return [dim.size for dim in shape.dim]
+
+
 def unknown_shapes(op: Operation) -> list[TensorShape]:
     """Nothing known about each output (TF: common_shapes.unknown_shape)."""
     return [TensorShape(None) for _ in op.outputs]

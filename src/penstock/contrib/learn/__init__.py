@@ -19,6 +19,7 @@ from penstock.contrib.learn import (
     preprocessing as preprocessing,
     rnn_common as _rnn_common,
     run_config as _run_config,
+    tensor_signature as _tensor_signature,
 )
 from penstock.estimator.export import receivers as _receivers
 from penstock.estimator.inputs.pandas_io import pandas_input_fn as _pandas_input_fn
@@ -63,6 +64,7 @@ for _name, _source in (
     ("estimators.model_fn", _model_fn),
     ("estimators.estimator", _estimator),
     ("estimators.rnn_common", _rnn_common),
+    ("estimators.tensor_signature", _tensor_signature),
     ("run_config", _run_config),
     ("metric_spec", _metric_spec),
     ("experiment", _experiment),
@@ -74,6 +76,7 @@ for _name, _source in (
     add_module(f"{_learn}.{_name}", _source)
     if _name.startswith("estimators."):
         add_module(f"{__name__}.estimators", _source)
+        add_module(f"{__name__}.{_name}", _source)
 add_module(f"{_learn}.estimators.estimator", **_infer)
 
 open_namespace(__name__)
