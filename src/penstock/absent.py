@@ -153,7 +153,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.constrained_optimization", "Add the constraints to the loss, with weights that a program changes."),
     ("tf.contrib.copy_graph tf.contrib.meta_graph_transform tf.contrib.receptive_field", _CLEANING),
     ("tf.contrib.decision_trees", "tf.contrib.tensor_forest grows forests."),
-    ("tf.contrib.grid_rnn tf.contrib.ndlstm tf.contrib.recurrent", _RECURRENT),
+    ("tf.contrib.ndlstm tf.contrib.recurrent", _RECURRENT),
     ("tf.contrib.kernel_methods tf.contrib.specs tf.contrib.sparsemax", _LAYERS),
     ("tf.contrib.labeled_tensor", _NAMED_AXES),
     ("tf.contrib.linear_optimizer tf.train.sdca_*", _LINEAR_MODELS),

@@ -526,6 +526,13 @@ EXPORTS: dict[str, dict[str, str]] = {
             "wasserstein_discriminator_loss wasserstein_generator_loss wasserstein_gradient_penalty"
         ),
     },
+    "penstock.contrib.grid_rnn": {
+        "penstock.contrib.grid_rnn.cells": (
+            "Grid1BasicLSTMCell Grid1BasicRNNCell Grid1LSTMCell Grid2BasicLSTMCell Grid2BasicRNNCell Grid2GRUCell "
+            "Grid2LSTMCell Grid3LSTMCell"
+        ),
+        "penstock.contrib.grid_rnn.grid": "GridRNNCell",
+    },
     "penstock.contrib.image": {
         "penstock.ops.image_maps": (
             "angles_to_projective_transforms compose_transforms flat_transforms_to_matrices "
