@@ -77,15 +77,18 @@ def launcher(
     clocks = new_clocks(written.clocks)
     lines = [f"def launch({', '.join([*names, 'clocks'] if written.clocks else names)}):"]
     everything = ", ".join(names)
+    wrong, strided = [], []
     for i, (name, feed) in enumerate(zip(names, body.feeds, strict=True)):
         edge = Edge(feed, 0)
         if i in region.arrays_in:
             continue  # the function checks it itself
         namespace[f"{name}_shape"] = torch.Size(shape_of(edge))
         namespace[f"{name}_dtype"] = edge.dtype.torch
-        wrong = f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu"
-        lines.append(f"    if {wrong}: return members({everything})")
-        lines.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
+        wrong.append(f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu")
+        strided.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
+    if wrong:  # one call for all: each names all values, of which a long unrolled loop has hundreds
+        lines.append(f"    if {' or '.join(wrong)}: return members({everything})")
+    lines += strided
     outputs = [f"y{i}" for i in range(len(body.fetches))]
     pointers = "".join(f", {name}" if i in region.arrays_in else f", {name}.data_ptr()" for i, name in enumerate(names))
     for i, (name, edge) in enumerate(zip(outputs, body.fetches, strict=True)):
