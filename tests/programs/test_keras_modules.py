@@ -184,3 +184,15 @@ print([layer.name for layer in model.input_layers], sorted(model.container_nodes
     assert output_of(tmp_path, text) == (
         "[0, 0] [1] [0]\n['input_1', 'input_2'] ['dense_1_ib-1', 'input_1_ib-0', 'input_2_ib-0']\n"
     )
+
+
+def test_images_take_the_names_of_formats_of_keras_1(tmp_path: Path) -> None:
+    text = """
+import numpy as np
+from keras.preprocessing.image import ImageDataGenerator, array_to_img, img_to_array
+
+print(*(ImageDataGenerator(dim_ordering=name).data_format for name in ("th", "tf", "default")))
+image = array_to_img(np.ones((3, 4, 5)), dim_ordering="th")
+print(img_to_array(image, dim_ordering="th").shape, img_to_array(image, dim_ordering="tf").shape)
+"""
+    assert output_of(tmp_path, text) == "channels_first channels_last channels_last\n(3, 4, 5) (4, 5, 3)\n"

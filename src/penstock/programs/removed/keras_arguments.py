@@ -119,6 +119,14 @@ def give_backend_arguments(backend: Any) -> None:
         rename_keywords(backend, name, keywords, f"K.{name}")
 
 
+def give_image_arguments(image: Any) -> None:
+    """On the module that programs see, and the class of generators: formats of images by their names in Keras 1."""
+    for owner, name in ((image.ImageDataGenerator, "__init__"), (image, "img_to_array"), (image, "array_to_img")):
+        label = "ImageDataGenerator" if name == "__init__" else name
+        setattr(owner, name, _with_formats(getattr(owner, name)))
+        rename_keywords(owner, name, _FORMAT, label)
+
+
 def _with_formats(function: Any) -> Any:
     """Takes "th" and "tf" for formats of images."""
 

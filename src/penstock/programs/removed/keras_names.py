@@ -12,7 +12,7 @@ from types import ModuleType
 
 from penstock.api.old_paths import add_module
 from penstock.programs.removed.giving import Source, give
-from penstock.programs.removed.keras_arguments import give_backend_arguments
+from penstock.programs.removed.keras_arguments import give_backend_arguments, give_image_arguments
 from penstock.programs.removed.keras_star import SEEN, give_quietly, give_star, seen
 
 _LEGACY = "penstock.programs.removed.keras_legacy"
@@ -275,6 +275,7 @@ def add_names(package: str) -> None:
         give_star(module, {**own, **seen(path)}, _sources(module))
     for path in ("backend", "backend.tensorflow_backend"):
         give_backend_arguments(sys.modules[f"{package}.{path}"])
+    give_image_arguments(sys.modules[f"{package}.preprocessing.image"])
     vars(sys.modules[package])["__version__"] = VERSION
     # A module of the same name is an attribute already; it is imported from as before.
     vars(sys.modules[f"{package}.layers"]).pop("merge", None)
