@@ -233,6 +233,20 @@ def test_text_that_changes_ranges_is_python_2(uses: str, tmp_path: Path) -> None
     assert output_of(tmp_path, uses + "print(n / 2)\n") == "1\n"
 
 
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "import random\npairs = zip([7], [8])\nrandom.shuffle(pairs)\na, b = zip(*pairs)\nn = a[0]\n",
+        "import random\nn = random.choice(map(int, '7'))\n",
+        "import random\nn = random.sample(filter(None, [0, 7]), 1)[0]\n",
+        "items = map(int, '56')\nitems.append(7)\nn = [item for item in items][2]\n",
+        "import numpy as np\nitems = map(int, '77')\nnp.random.shuffle(items)\nn = max(items)\n",
+    ],
+)
+def test_text_that_changes_what_map_gives_or_draws_from_it_is_python_2(uses: str, tmp_path: Path) -> None:
+    assert output_of(tmp_path, uses + "print(n / 2)\n") == "3\n"
+
+
 def test_temporary_files_of_python_2_take_text_and_bytes_and_give_text(tmp_path: Path) -> None:
     text = (
         "import tempfile\nf = tempfile.TemporaryFile(prefix='x', dir='.')\nprint >> f, 'a b'\nf.write(b'c\\n')\n"

@@ -19,9 +19,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def takes_for_lists(tree: ast.Module, bound: set[str]) -> int | None:
-    """The line that indexes such a result or asks for its length, or changes one of `range`, if one does, at once or by
-    a name that has no other value: Python 3 would end there. bound: names that the text gives values itself."""
-    kinds = ((LAZY - bound, _taken), (_COUNTS - bound, _changed))
+    """The line that indexes such a result, asks for its length, changes it or draws from it, if one does, at once or by
+    a name that has no other value: Python 3 would end there. Those of `range` have elements in both. bound:
+    names that the text gives values itself."""
+    lazy, counts = LAZY - bound, _COUNTS - bound
+    kinds = ((lazy, _taken), (lazy, _changed), (lazy, _drawn), (counts, _changed), (counts, _shuffled))
     return next((line for scope in scopes_of(tree) for kind in kinds for line in _lines(scope, *kind)), None)
 
 
@@ -102,17 +104,32 @@ def _taken(node: ast.AST) -> list[ast.expr]:
     return node.args[:1] if is_len and isinstance(node, ast.Call) else []
 
 
+def _drawn(node: ast.AST) -> list[ast.expr]:
+    """What a node draws from, or shuffles."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=attr), args=[first, *_]
+        ):
+            return [first] if name == "random" and attr in _OF_LISTS else []
+    return []
+
+
 def _changed(node: ast.AST) -> list[ast.expr]:
-    """What a node changes, shuffles or joins as a list."""
+    """What a node changes or joins as a list."""
     match node:
         case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
-            return [value]
-        case ast.Call(func=ast.Attribute(attr="shuffle"), args=[value, *_]):
             return [value]
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _CHANGES:
             return [value]
         case ast.BinOp(left=ast.List() | ast.Call() as left, op=ast.Add(), right=ast.List() | ast.Call() as right):
             return [left, right] if isinstance(left, ast.List) or isinstance(right, ast.List) else []
+    return []
+
+
+def _shuffled(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="shuffle"), args=[value, *_]):
+            return [value]
     return []
 
 
