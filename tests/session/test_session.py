@@ -580,3 +580,23 @@ def test_what_a_class_of_the_library_attrs_holds_is_fetched_as_one_of_its_kind(s
     assert isinstance(found, Pair) and found.first == 1
     inner = found.second["inner"]
     assert isinstance(inner, Pair) and inner.first.tolist() == [2.0] and inner.second == [b"x"]
+
+
+CLOSES_LATE = """
+import penstock as tf
+class Data:
+    def __init__(self):
+        self.session = tf.Session()
+        iterator = tf.data.Dataset.range(9).map(lambda x: x + 1).repeat().prefetch(2).make_initializable_iterator()
+        self.session.run(iterator.initializer)
+        self.next = iterator.get_next()
+    def __del__(self):
+        self.session.close()
+data = Data()
+print(data.session.run(data.next))
+"""
+
+
+def test_a_session_that_an_object_closes_when_the_interpreter_ends_says_nothing() -> None:
+    found = subprocess.run([sys.executable, "-c", CLOSES_LATE], capture_output=True, text=True, timeout=300)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "1\n", "")

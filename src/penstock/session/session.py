@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
@@ -72,6 +73,8 @@ def _closed_error() -> RuntimeError:
 
 class BaseSession:
     """What `Session` and `InteractiveSession` share."""
+
+    _is_finalizing = staticmethod(sys.is_finalizing)  # a global is None by the time that it is asked
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         """`target` "" is a session by itself; sessions with the same "inproc://NAME" target share their state. Others
@@ -465,9 +468,12 @@ class BaseSession:
         """Release the session's resources.
 
         Steps that wait (for example for a queue), and those with a timeout or a trace, end with CancelledError. Waits
-        for a checkpoint that is written in the background, and raises the error if that failed.
+        for a checkpoint that is written in the background, and raises the error if that failed. Does nothing while the
+        interpreter takes its modules down: a `__del__` of the program may call it then.
         """
         self._closed = True
+        if self._is_finalizing():
+            return
         self._state.closing.set()
         with self._lock:
             self._runners.clear()
