@@ -98,3 +98,21 @@ except ValueError as error:
 def test_elements_of_narrow_arrays_are_given_arrays_of_one_element_too(tmp_path: Path) -> None:
     text = "import numpy as np\nx = np.zeros(2, np.uint8)\nx[0] = np.array([7])\nx[1] = -1\nprint(x)\n"
     assert output_of(tmp_path, text).splitlines()[0] == "[  7 255]"
+
+
+SIZES = """
+import struct
+import numpy
+open("images", "wb").write(struct.pack(">II", 2, 3) + bytes(range(6)))
+def read_number(stream):
+    return numpy.frombuffer(stream.read(4), dtype=numpy.dtype(numpy.uint32).newbyteorder(">"))
+with open("images", "rb") as stream:
+    count, width = read_number(stream), read_number(stream)
+    data = numpy.frombuffer(stream.read(count * width), dtype=numpy.uint8)
+print(data.reshape(count, width, 1).shape, numpy.reshape(data, (3, 2)).sum(), data.reshape(2, 3).tolist())
+"""
+
+
+def test_numbers_that_are_read_from_bytes_as_arrays_are_sizes(tmp_path: Path) -> None:
+    """As until NumPy 1.12: the first loaders of MNIST read the number of images so."""
+    assert output_of(tmp_path, SIZES) == "(2, 3, 1) 15 [[0, 1, 2], [3, 4, 5]]\n"

@@ -1,4 +1,5 @@
 """Arrays of one element as numbers, until NumPy 2.3: `float(x)`, `int(x)`, `math.sqrt(x)`, `"%f" % x`, `values[i] = x`.
+Until NumPy 1.12, they were sizes, too: `file.read(n)` and `data.reshape(n, 28)` with what `np.frombuffer` had read.
 
 TF 1.x programs do it with what a session gives for a tensor of shape [1] or [1, 1]. Arrays themselves cannot be
 changed, so the syntax tree is: such calls and assignments try what Python does, and then with the element.
@@ -23,6 +24,9 @@ _NUMBER = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.(\d+|\*)?)?[hlL]?[diouxXeE
 """A conversion of a number in a text for `%`."""
 
 _FORMAT, _CALL, _INTO = "_one_element_format", "_one_element_call", "_one_element_into"
+_READS = "frombuffer"
+_OF_SIZES = frozenset({"read", "reshape"})
+"""Methods that take sizes, in texts that read numbers from bytes: the first loaders of MNIST read one as an array."""
 _STORE_SUBSCR = opcode.opmap["STORE_SUBSCR"]
 
 
@@ -33,7 +37,7 @@ def is_needed(code: CodeType, names: set[str]) -> bool:
     todo = [code]
     while todo:
         each = todo.pop()
-        if not {"float", "int", "math"}.isdisjoint(each.co_names):
+        if not {"float", "int", "math", _READS}.isdisjoint(each.co_names):
             return True
         if numpy and _STORE_SUBSCR in each.co_code[::2]:
             return True
@@ -48,6 +52,7 @@ def is_needed(code: CodeType, names: set[str]) -> bool:
 class Conversions(ast.NodeTransformer):
     def __init__(self, tree: ast.Module) -> None:
         self._elements = any(map(_is_numpy, ast.walk(tree)))
+        self._reads = any(isinstance(node, ast.Attribute) and node.attr == _READS for node in ast.walk(tree))
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         return self._assigned(node)
@@ -78,7 +83,8 @@ class Conversions(ast.NodeTransformer):
         self.generic_visit(node)
         starred = any(isinstance(argument, ast.Starred) for argument in node.args)
         plain = all(isinstance(argument, ast.Constant) for argument in node.args)
-        if not _is_of_numbers(node.func) or node.keywords or starred or plain:
+        takes = _is_of_numbers(node.func) or (self._reads and _is_of_sizes(node.func))
+        if not takes or node.keywords or starred or plain:
             return node
         return ast.copy_location(ast.Call(ast.Name(_CALL, ast.Load()), [node.func, *node.args], []), node)
 
@@ -87,6 +93,11 @@ def _is_of_numbers(function: ast.expr) -> bool:
     if isinstance(function, ast.Attribute):
         return isinstance(function.value, ast.Name) and function.value.id == "math"
     return isinstance(function, ast.Name) and function.id in ("float", "int")
+
+
+def _is_of_sizes(function: ast.expr) -> bool:
+    """Whether it is such a method, and no function of NumPy."""
+    return isinstance(function, ast.Attribute) and function.attr in _OF_SIZES and not _is_numpy(function.value)
 
 
 def _is_numpy(node: ast.AST) -> bool:
@@ -143,10 +154,11 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except TypeError:
-        ours = function in (float, int) or getattr(math, getattr(function, "__name__", ""), None) is function
+        name = getattr(function, "__name__", "")
+        ours = function in (float, int) or name in _OF_SIZES or getattr(math, name, None) is function
         if not ours or not any(map(_is_one, arguments)):
             raise
-    _count(getattr(function, "__name__", ""))
+    _count(name)
     return function(*(each.item() if _is_one(each) else each for each in arguments))
 
 
