@@ -152,11 +152,13 @@ _RENAMED = {
     "estimator.canned.head.LossSpec": "penstock.estimator.canned.head_base.LossSpec",
     "estimator.canned.optimizers.get_optimizer_instance": "penstock.estimator.canned.model.optimizer_of",
     **{
-        f"estimator.canned.head._{name}": f"penstock.contrib.estimator.{head}"
+        f"estimator.canned.head._{name}": f"penstock.estimator.canned.inner_heads.{head}"
         for name, head in {
-            "binary_logistic_head_with_sigmoid_cross_entropy_loss": "binary_classification_head",
-            "multi_class_head_with_softmax_cross_entropy_loss": "multi_class_head",
-            "regression_head_with_mean_squared_error_loss": "regression_head",
+            "binary_logistic_head_with_sigmoid_cross_entropy_loss": "binary_head",
+            "binary_logistic_or_multi_class_head": "binary_or_multi_class_head",
+            "multi_class_head_with_softmax_cross_entropy_loss": "softmax_head",
+            "regression_head": "squares_head",
+            "regression_head_with_mean_squared_error_loss": "squares_head",
         }.items()
     },
     **{

@@ -93,7 +93,7 @@ assert numpy_io.numpy_input_fn is tf.estimator.inputs.numpy_input_fn
 assert dnn.DNNClassifier is tf.estimator.DNNClassifier
 assert isinstance(head._binary_logistic_head_with_sigmoid_cross_entropy_loss(thresholds=[0.5]), head._Head)
 assert head._multi_class_head_with_softmax_cross_entropy_loss(3).logits_dimension == 3
-assert head._regression_head_with_mean_squared_error_loss is tf.contrib.estimator.regression_head
+assert head._regression_head_with_mean_squared_error_loss(label_dimension=2).logits_dimension == 2
 assert tf_inspect.isclass(tf.Graph)
 assert (rnn_cell_impl.LSTMCell, static_rnn) == (tf.nn.rnn_cell.LSTMCell, tf.nn.static_rnn)
 
