@@ -293,3 +293,15 @@ def test_an_initializer_in_the_same_step_runs_in_the_order_of_building() -> None
         take = iterator.get_next()
     with tf.Session() as session:
         assert [session.run(take).tolist() for _ in range(2)] == [[0, 1]] * 2
+
+
+def test_a_one_shot_iterator_takes_a_data_set_of_another_graph() -> None:
+    scale = tf.constant(2.0)
+    dataset = tf.data.Dataset.from_tensor_slices({"a": np.arange(4.0, dtype=np.float32)})
+    dataset = dataset.map(lambda row: row["a"] * scale).batch(3)
+    with tf.Graph().as_default():
+        following = dataset.make_one_shot_iterator().get_next()
+        again = dataset.make_one_shot_iterator().get_next()
+        with tf.Session() as session:
+            assert session.run([following, again])[1].tolist() == [0.0, 2.0, 4.0]
+            assert session.run(following).tolist() == [6.0]
