@@ -173,3 +173,16 @@ def test_zeros_and_ones_of_sizes_that_steps_know_are_tensors(name: str, value: f
     found = K.get_session().run([tensor, make(K.shape(batch), "int32")], {batch: np.ones((4, 3))})
     np.testing.assert_array_equal(found[0], np.full((4, 2), value))
     np.testing.assert_array_equal(found[1], np.full((4, 3), int(value)))
+
+
+def test_variables_begin_as_variables_and_sparse_matrices() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    K = tf.keras.backend
+    first = K.variable(np.array([[1.0, 2.0]]))
+    second = K.variable(first)
+    K.set_value(first, np.zeros((1, 2)))
+    assert K.eval(second).tolist() == [[1.0, 2.0]]
+    matrix = sparse.csc_matrix(np.array([[0, 2.0], [3.0, 0]], np.float32))
+    found = K.variable(matrix)
+    assert K.is_sparse(found)
+    assert K.eval(K.dot(found, K.constant([[1.0, 2], [3, 4]]))).tolist() == [[6.0, 8.0], [3.0, 6.0]]

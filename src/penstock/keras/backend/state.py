@@ -195,11 +195,23 @@ def unique_name(prefix: str) -> str:
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
     """A variable with the initial value `value`; the session gives it that value before it is used.
 
-    dtype: by default `floatx`, whatever that of an array is, but that of a tensor.
+    dtype: by default `floatx`, whatever that of an array is, but that of a tensor. Of a sparse matrix of SciPy a
+    SparseTensor, of a variable one that begins as that does.
     """
+    if hasattr(value, "tocoo"):
+        return _sparse(value.tocoo(), dtype or value.dtype)
+    if isinstance(value, Variable):
+        value = value.initialized_value()
     if not isinstance(value, Tensor):
         value = np.asarray(value, as_dtype(dtype or floatx()).as_numpy_dtype)
     return Variable(value, dtype=dtype, name=name, constraint=constraint, trainable=True)
+
+
+def _sparse(matrix: Any, dtype: Any) -> SparseTensor:
+    """A matrix in coordinates, with its elements in the order of rows."""
+    order = np.lexsort((matrix.col, matrix.row))
+    places = np.stack([matrix.row, matrix.col], 1)[order].astype(np.int64)
+    return SparseTensor(places, matrix.data[order].astype(as_dtype(dtype).as_numpy_dtype), matrix.shape)
 
 
 @export("keras.backend.get_value")
