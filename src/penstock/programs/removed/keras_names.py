@@ -19,6 +19,7 @@ _LEGACY = "penstock.programs.removed.keras_legacy"
 _OPTIMIZERS = {name.lower(): f"penstock.keras.optimizers:{name}" for name in
                ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam")}  # fmt: skip
 _BACKEND_OF_KERAS = "penstock.programs.removed.keras_backend"
+_CODE = "penstock.programs.removed.keras_code"
 _SETTINGS = "epsilon set_epsilon floatx set_floatx cast_to_floatx image_data_format set_image_data_format"
 _BACKEND: dict[str, Source] = {
     "image_dim_ordering": f"{_LEGACY}:image_dim_ordering",
@@ -147,6 +148,7 @@ _OLD_CONVOLUTIONS: dict[str, Source] = {
 }
 _RECURRENT_CONVOLUTIONS: dict[str, Source] = {
     "ConvLSTM2DCell": "penstock.keras.layers.convolutional_recurrent:ConvLSTM2DCell",
+    "ConvRecurrent2D": "penstock.programs.removed.keras_convolutions:ConvRecurrent2D",
 }
 _CLASSES_OF_PADDING: dict[str, Source] = {
     name: f"penstock.keras.layers.padding:{name}" for name in ("_Cropping", "_UpSampling", "_ZeroPadding")
@@ -189,8 +191,15 @@ NAMES: dict[str, Mapping[str, Source]] = {
         "print_summary": "penstock.keras.utils.inner:print_summary",
     },
     "utils.data_utils": _QUEUES,
-    "utils.generic_utils": {"transpose_shape": f"{_BACKEND_OF_KERAS}:transpose_shape"},
-    "utils.io_utils": {"ask_to_proceed_with_overwrite": f"{_BACKEND_OF_KERAS}:ask_to_proceed_with_overwrite"},
+    "utils.generic_utils": {
+        "transpose_shape": f"{_BACKEND_OF_KERAS}:transpose_shape",
+        "func_dump": f"{_CODE}:func_dump",
+        "func_load": f"{_CODE}:func_load",
+    },
+    "utils.io_utils": {
+        "ask_to_proceed_with_overwrite": f"{_BACKEND_OF_KERAS}:ask_to_proceed_with_overwrite",
+        "H5Dict": f"{_CODE}:H5Dict",
+    },
     "wrappers.scikit_learn": {"BaseWrapper": "penstock.keras.wrappers.scikit_learn.estimators:BaseWrapper"},
     "callbacks": {"CallbackList": "penstock.keras.callbacks.base:CallbackList"},
     "datasets.cifar10": {"load_batch": "penstock.keras.datasets.python_batches:load_batch"},
@@ -232,7 +241,11 @@ MODULES: dict[str, Mapping[str, Source]] = {
     "engine.training_generator": _GENERATORS,
     "engine.training_arrays": {},
     "datasets.cifar": {"load_batch": "penstock.keras.datasets.python_batches:load_batch"},
-    "utils.test_utils": {"get_test_data": f"{_BACKEND_OF_KERAS}:get_test_data"},
+    "utils.test_utils": {
+        "get_test_data": f"{_BACKEND_OF_KERAS}:get_test_data",
+        "keras_test": "penstock.programs.removed.keras_testing:keras_test",
+        "layer_test": "penstock.programs.removed.keras_testing:layer_test",
+    },
     "backend.common": {
         **_BACKEND,
         **{name: f"penstock.keras.backend:{name}" for name in _SETTINGS.split()},
