@@ -90,6 +90,18 @@ def test_the_longer_paths_of_tensorflow_lead_to_the_same_functions() -> None:
 # --- variables ------------------------------------------------------------------------------------------
 
 
+def test_a_scope_for_variables_sets_nothing_of_model_variables() -> None:
+    with arg_scope([framework.variable], initializer=tf.ones_initializer(), regularizer=tf.reduce_sum, device="/cpu:0"):
+        w = framework.model_variable("w", [2], initializer=tf.zeros_initializer())
+        tf.contrib.layers.fully_connected(tf.ones([1, 2]), 3, weights_initializer=tf.zeros_initializer())
+        v = framework.variable("v", [2])
+    assert (w.device, v.device) == ("", "/device:CPU:0")
+    assert len(tf.losses.get_regularization_losses()) == 1
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [value.tolist() for value in session.run([w, v])] == [[0.0, 0.0], [1.0, 1.0]]
+
+
 def test_model_variables_are_in_their_collection_and_on_the_device_of_a_scope() -> None:
     with arg_scope([framework.model_variable, framework.variable], device="/cpu:0"):
         w = framework.model_variable("w", [2], regularizer=lambda v: tf.reduce_sum(v), collections=["mine"])

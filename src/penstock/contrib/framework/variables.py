@@ -120,13 +120,26 @@ def model_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """Like `variable`, and also in MODEL_VARIABLES (TF: tf.contrib.framework.model_variable)."""
-    collections = [*(collections or []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
+    """Like `variable`, and also in MODEL_VARIABLES (TF: tf.contrib.framework.model_variable).
+
+    All arguments are given on, also those left out: an `arg_scope` for `variable` alone sets none of them.
+    """
     return variable(
-        name, shape, dtype, initializer, regularizer, trainable, collections, caching_device, partitioner=partitioner,
-        custom_getter=custom_getter, use_resource=use_resource, synchronization=synchronization,
-        aggregation=aggregation, **({} if device is None else {"device": device}),
-    )  # fmt: skip
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=[*(collections or []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES],
+        caching_device=caching_device,
+        device=device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        use_resource=use_resource,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
 
 
 @export("contrib.framework.add_model_variable", "contrib.slim.add_model_variable")
