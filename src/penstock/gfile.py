@@ -61,6 +61,12 @@ class GFile:
                 self._file = fs.open(path, self.mode, **text)
         return self._file
 
+    @property
+    def buffer(self) -> Any:
+        """Python's file of the bytes below, whatever the mode (not in TensorFlow), for pickles of Python 2."""
+        file = self._open()
+        return file if "b" in self.mode else file.buffer
+
     def read(self, n: int = -1) -> Any:
         """`n` characters or bytes, or everything that is left: as bytes if it is no text, as Python 2 had it."""
         file = self._open()

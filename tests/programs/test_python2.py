@@ -285,6 +285,25 @@ def test_temporary_files_of_python_2_that_others_write_give_text_or_data(tmp_pat
     assert output_of(tmp_path, text) == "True ['']\n3\nTrue\n['a\\r\\n', 'b'] ['']\n"
 
 
+def test_str_of_data_is_the_data(tmp_path: Path) -> None:
+    text = (
+        "import numpy as np\nimport tensorflow as tf\ndata = np.arange(250, 254, dtype=np.uint8).tobytes()\n"
+        "found = tf.train.BytesList(value=[str(data), str(7)]).value\n"
+        "print [ord(found[0][i : i + 1]) for i in range(4)], len(found[1]), str(data[:0]) + 'c', str(2) + str('d')\n"
+    )
+    assert output_of(tmp_path, text) == "[250, 251, 252, 253] 1 c 2d\n"
+
+
+def test_pickles_are_read_from_files_of_gfile_that_were_opened_for_text(tmp_path: Path) -> None:
+    text = (
+        "import cPickle\nimport tensorflow as tf\n"
+        "with tf.gfile.Open('f', 'w') as f:\n    cPickle.dump({'a': 7}, f, 2)\n"
+        "with tf.gfile.Open('f', 'r') as f:\n    print cPickle.load(f)['a'] / 2\n"
+        "with tf.gfile.Open('f', 'rb') as f:\n    print cPickle.load(f)\n"
+    )
+    assert output_of(tmp_path, text) == "3\n{'a': 7}\n"
+
+
 def test_text_that_prints_to_files_is_python_2(tmp_path: Path) -> None:
     """Python 3 takes `print >> file, text` for a tuple that begins with a shift."""
     text = "f = open('f', 'w')\nprint >> f, 'a', 'b',\nprint >>f, 7 / 2\nf.close()\nprint(open('f').read())\n"
@@ -310,6 +329,8 @@ def test_a_list_of_the_same_name_is_no_sign_of_python_2(uses: str, tmp_path: Pat
         "import sys\nif sys.version_info[0] < 3:\n    range = xrange\n",
         "try:\n    import cPickle as pickle\nexcept ImportError:\n    import pickle\n",
         "from six.moves import xrange\n",
+        "try:\n    text = unicode\nexcept:\n    text = str\n",
+        "import six\ntry:\n    n = unichr(7)\nexcept (ValueError, AttributeError, NameError):\n    n = chr(7)\n",
         "import pickle\nfrom pickle import loads\n",
         "import pickle\npickle.dump(1, open('f', 'wb'))\nwith open('f', 'rb') as f:\n    pickle.load(f)\n",
     ],
@@ -318,6 +339,16 @@ def test_text_of_both_or_that_looks_whether_there_is_python_2_is_not(looks: str,
     (tmp_path / "program.py").write_text(looks + "print(7 / 2)\n")
     found = penstock_run(tmp_path, "program.py")
     assert (found.stdout, found.stderr) == ("3.5\n", "")
+
+
+@pytest.mark.parametrize(
+    "caught",
+    ["KeyboardInterrupt:\n    pass", "tf.errors.OutOfRangeError:\n    pass", "(ValueError, KeyError):\n    pass",
+     "KeyboardInterrupt:\n    pass\nexcept Exception as e:\n    raise", "Exception:\n    raise"],
+)  # fmt: skip
+def test_training_that_may_be_interrupted_is_no_look_for_python_2(caught: str, tmp_path: Path) -> None:
+    text = f"import tensorflow as tf\ntry:\n    for n in xrange(2):\n        n = 7\nexcept {caught}\nprint(n / 2)\n"
+    assert output_of(tmp_path, text) == "3\n"
 
 
 def test_keys_and_values_are_lists_where_a_text_takes_them_for_such(tmp_path: Path) -> None:

@@ -94,6 +94,9 @@ GONE_MODULES = MODULES.keys() - sys.stdlib_module_names
 
 MARKS = BUILTINS | GONE | GONE_MODULES | LAZY | COUNTING | PADDING | {PADS}
 """Names that compiled code mentions where it may be Python 2."""
+_OF_NAMES = frozenset({"NameError", "ImportError", "ModuleNotFoundError", "AttributeError"})
+_OF_ALL = frozenset({None, "Exception", "BaseException", "StandardError"})
+"""Errors that a name which is not there raises, and handlers of all errors (None: `except:`)."""
 ITERATOR = frozenset({"__iter__", "next"})
 """Methods of a class that is an iterator in Python 2."""
 FILES = (frozenset({"open", "pickle"}), frozenset({"open", "split"}), frozenset({"read", "decode"}))
@@ -267,12 +270,24 @@ def python2_line(tree: ast.Module) -> int | None:
 def _unguarded(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes but those in `try: ... except NameError` and under questions for Python's version."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Try) and child.handlers:
+        if isinstance(child, ast.Try) and _looks_for_names(child):
             continue
         if isinstance(child, (ast.If, ast.IfExp)) and asks_for_version(child):
             continue
         yield child
         yield from _unguarded(child)
+
+
+def _looks_for_names(node: ast.Try) -> bool:
+    """Whether it catches that a name is not there. `except Exception` around a loop or a `with` is about what that
+    does: training that is interrupted, data that end."""
+    caught = [handler.type for handler in node.handlers]
+    types = [kind for each in caught for kind in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    names = {kind and getattr(kind, "id", getattr(kind, "attr", "")) for kind in types}
+    if not names.isdisjoint(_OF_NAMES):
+        return True
+    works = any(isinstance(each, ast.For | ast.While | ast.With) for each in node.body)
+    return not works and not names.isdisjoint(_OF_ALL)
 
 
 def asks_for_version(node: ast.If | ast.IfExp) -> bool:
@@ -323,6 +338,8 @@ class Meaning(ast.NodeTransformer):
             named = [keyword.arg for keyword in node.keywords]
             how = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
             fits = named == ["encoding", "errors"][len(how) - len(named) : len(how)]
+            if len(node.args) == 1 and not how and not isinstance(node.args[0], ast.Constant | ast.Starred):
+                return _call("str", node, called, *node.args)
             return _call("decode", node, node.args[0], *how) if node.args and how and fits else node
         if isinstance(called, ast.Attribute) and called.attr in TEXT_METHODS and not node.args:
             return node

@@ -152,6 +152,13 @@ def encode(text: Any, *how: Any, **named: Any) -> Any:
     return text.encode(*how, **named).decode(encoding)
 
 
+def str_(kind: Any, *values: Any) -> Any:
+    """`str(data)`, which was the data; bytes that are no UTF-8 come out of its text again where bytes are taken."""
+    if kind is str and len(values) == 1 and isinstance(values[0], bytes):
+        return values[0].decode("utf-8", "surrogateescape")
+    return kind(*values)
+
+
 def sort(holder: Any, how: Any) -> Any:
     if isinstance(holder, list) and callable(how):
         return holder.sort(key=cmp_to_key(how))
@@ -249,6 +256,7 @@ HELPERS: dict[str, Any] = {
     "_py2_next": next_,
     "_py2_decode": decode,
     "_py2_encode": encode,
+    "_py2_str": str_,
     "_py2_sort": sort,
     "_py2_tostring": tostring,
     "_py2_itemset": itemset,
