@@ -47,9 +47,9 @@ CASES = {
         "print(env.seed(0), env.reset().round(6), env.unwrapped.np_random.randint(1, 31) < 31)\n"
         "env = gym.make('FrozenLake-v1')\nprint(env.seed(7), env.reset(), [env.step(2)[0] for _ in range(8)])\n"
         "random, seed = seeding.np_random(42)\nprint(seed, random.randint(100, size=5), random.rand(2))\n"
-        "print(seeding.hash_seed(43) % 2**31, gym.spaces.Discrete(0).n)\n",
+        "print(seeding.hash_seed(43) % 2**31, gym.spaces.Discrete(0).n, gym.spaces.Box(-1, 1, 3).shape)\n",
         "[0] [-0.044564  0.046539  0.013269 -0.020998] True\n[7] 0 [0, 1, 1, 2, 3, 3, 7, 7]\n"
-        "42 [75 25 61 29 59] [0.55609416 0.68422647]\n742738649 0\n",
+        "42 [75 25 61 29 59] [0.55609416 0.68422647]\n742738649 0 (3,)\n",
     ),
     "wrappers of the program": (
         "import gym\nfrom gym.spaces.box import Box\nfrom gym import wrappers\n"

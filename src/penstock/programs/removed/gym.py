@@ -190,6 +190,7 @@ def patch(gym: Any) -> None:
     made = gym.make
     gym_own.take_underscores(gym.Env)
     gym_spaces.take_none(gym.spaces.Discrete)
+    gym_spaces.take_a_size(gym.spaces.Box)
     if not hasattr(gym.Env, "seed"):
         gym.Env.seed = gym_own.seed
     wrappers = wrappers_of(gym)

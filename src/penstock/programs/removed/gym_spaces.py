@@ -6,6 +6,8 @@ import functools
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from penstock.programs.removed.giving import Source
 
 
@@ -41,11 +43,20 @@ def take_none(discrete: Any) -> None:
     discrete.__init__ = __init__
 
 
+def take_a_size(box: Any) -> None:
+    """`Box(low, high, shape=3)`, as until Gym 0.9."""
+    made = box.__init__
+
+    @functools.wraps(made)
+    def __init__(self: Any, low: Any, high: Any, shape: Any = None, *args: Any, **options: Any) -> None:
+        made(self, low, high, (shape,) if isinstance(shape, int | np.integer) else shape, *args, **options)
+
+    box.__init__ = __init__
+
+
 @cache
 def _random() -> Any:
     """What spaces drew samples with until Gym 0.9.6, and those of programs still do."""
-    import numpy as np
-
     return np.random.RandomState()
 
 
