@@ -423,6 +423,12 @@ CASES = {
         "imread('a.png', flatten=True).dtype)\n",
         "(3, 4) uint8 0 255\n(2, 3, 3) (1, 2) 255\nL [  0 255] float32\n",
     ),
+    "scipy.misc where another module of scipy was imported": (
+        "import numpy as np, scipy.io\n"
+        "print(scipy.misc.toimage(np.eye(2) * 255, high=255, low=0, cmin=0, cmax=255).size)\n"
+        "print(scipy.misc.imresize(np.zeros([4, 4]), (2, 3)).shape)\n",
+        "(2, 2)\n(2, 3)\n",
+    ),
     "Pillow": (
         "from PIL import Image, ImageDraw, ImageFont\nimage = Image.new('L', (8, 8)).resize((4, 4), Image.ANTIALIAS)\n"
         "print(image.size, Image.ANTIALIAS == Image.LANCZOS)\nfont = ImageFont.load_default()\n"

@@ -145,10 +145,11 @@ def _patch(name: str) -> Callable[[Any], None]:
 
 
 def patch_scipy(scipy: Any) -> None:
-    """It had NumPy's names as well."""
+    """It had NumPy's names as well, and its other modules had imported `misc`."""
     import numpy as np
 
-    give(scipy, {name: f"numpy:{name}" for name in np.__all__ if name not in scipy.__all__ and name != "test"})
+    own = {name: f"numpy:{name}" for name in np.__all__ if name not in scipy.__all__ and name != "test"}
+    give(scipy, {**own, "misc": "scipy.misc:"})
 
 
 def patch_interpolate(interpolate: Any) -> None:
