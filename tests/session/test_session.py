@@ -600,3 +600,17 @@ print(data.session.run(data.next))
 def test_a_session_that_an_object_closes_when_the_interpreter_ends_says_nothing() -> None:
     found = subprocess.run([sys.executable, "-c", CLOSES_LATE], capture_output=True, text=True, timeout=300)
     assert (found.returncode, found.stdout, found.stderr) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_with_a_reversed_axis_of_one_element_are_fed(session: tf.Session, dtype: type) -> None:
+    """NumPy takes them for contiguous, though a stride is negative."""
+    reversed_ = np.flip(np.arange(3, dtype=dtype).reshape(1, 3), 0)
+    assert reversed_.strides[0] < 0 and reversed_.flags.c_contiguous
+    x = tf.placeholder(tf.float32, [1, 3])
+    found = tf.py_func(lambda: np.flip(np.ones([1, 2], np.float32), 0), [], tf.float32)
+    y = tf.placeholder(tf.float32, [None, 3])
+    fetches = [x + 0, y * 2 + 1, found, tf.constant(reversed_)]
+    for _ in range(3):
+        fed = session.run(fetches, {x: reversed_, y: reversed_})
+        assert [value.tolist() for value in fed] == [[[0, 1, 2]], [[1, 3, 5]], [[1, 1]], [[0, 1, 2]]]

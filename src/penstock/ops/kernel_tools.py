@@ -64,4 +64,5 @@ def _tensor(found: Any, dtype: Any) -> Any:
     if dtype == np.object_:
         return array
     array = np.ascontiguousarray(array.astype(dtype, copy=False)).reshape(array.shape)
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
+    reversed_ = any(stride < 0 for stride in array.strides)  # as an axis of one element may be in a contiguous array
+    return torch.from_numpy(array.copy() if reversed_ or not array.flags.writeable else array)

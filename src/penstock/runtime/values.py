@@ -33,7 +33,7 @@ def to_runtime(array: np.ndarray, dtype: DType, device: torch.device = _CPU) -> 
     if not array.flags.writeable or not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if any(stride < 0 for stride in array.strides):
-        array = np.ascontiguousarray(array)
+        array = array.copy()
     if dtype == bfloat16 or dtype.is_quantized:
         return _viewed(array, dtype).to(device)
     return torch.from_numpy(array).to(device)
@@ -158,8 +158,8 @@ def feed_converter(tensor: Tensor, device: torch.device) -> Callable[[Any], Any]
             if dims is None or shape == dims or (not exact and _fits(shape, dims)):
                 try:
                     return from_numpy(value)
-                except ValueError:  # negative strides
-                    return from_numpy(np.ascontiguousarray(value))
+                except ValueError:  # negative strides, which an axis of one element may have in a contiguous array
+                    return from_numpy(value.copy())
         return _convert_any(value)
 
     def _convert_any(value: Any) -> Any:
