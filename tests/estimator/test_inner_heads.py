@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.python.estimator.canned import head  # type: ignore[import-not-found]
 
+head = importlib.import_module("penstock.python.estimator.canned.head")
 LOGIT, LABEL = np.float32([[1], [2], [-1]]), np.int64([[1], [0], [1]])
 LOGITS, CLASS = np.float32([[1, 0, 2], [2, 1, 0], [-1, 0, 3]]), np.int64([[0], [0], [1]])
 
@@ -22,7 +23,7 @@ def loss_of(made: Any, logits: np.ndarray, labels: np.ndarray) -> float:
         return float(session.run(spec.loss))
 
 
-def test_losses_of_a_batch_are_summed_where_nothing_else_is_said() -> None:  # the values are TensorFlow 1.15's
+def test_losses_of_a_batch_are_summed_where_nothing_else_is_said() -> None:  # as in TensorFlow 1.15
     assert loss_of(head._binary_logistic_head_with_sigmoid_cross_entropy_loss(), LOGIT, LABEL) == pytest.approx(
         3.7534516
     )

@@ -1,7 +1,7 @@
 """Heads that programs take from inside TensorFlow (TF: tensorflow.python.estimator.canned.head).
 
-They are those of tf.contrib.estimator, but sum the losses of a batch where nothing else is said, as the canned estimators
-do, and not the mean.
+They are those of tf.contrib.estimator, but sum the losses of a batch where nothing else is said, and do not take the
+mean of them.
 """
 
 from __future__ import annotations
