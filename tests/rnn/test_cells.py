@@ -247,3 +247,26 @@ def test_one_cell_for_layers_of_the_same_input_size_has_one_weight() -> None:
         tf.constant(X), tuple(tf.zeros([2, 3], tf.float64) for _ in "ab")
     )
     assert [name for name in names() if "kernel" in name] == ["multi_rnn_cell/cell_0/basic_rnn_cell/kernel"]
+
+
+def test_cells_take_states_whose_size_is_not_known() -> None:  # what TensorFlow 1.15 gives, for kernels of 0.1
+    expected = {
+        tf.nn.rnn_cell.BasicRNNCell(3): [0.20153718] * 3,
+        tf.nn.rnn_cell.GRUCell(3): [0.20251517] * 3,
+        tf.nn.rnn_cell.BasicLSTMCell(3): [0.12258439] * 3,
+        tf.nn.rnn_cell.LSTMCell(3, use_peepholes=True): [0.12527533] * 3,
+        tf.nn.rnn_cell.LSTMCell(3, num_proj=2): [0.03187833] * 2,
+    }
+    for number, (cell, last) in enumerate(expected.items()):
+        x, size = tf.placeholder(tf.float32, [None, None, 2]), cell.state_size
+        sizes = list(size) if isinstance(size, tuple) else [size]
+        parts = [tf.placeholder(tf.float32, [None, None]) for _ in sizes]
+        state = tf.nn.rnn_cell.LSTMStateTuple(*parts) if isinstance(size, tuple) else parts[0]
+        with tf.variable_scope(f"cell_{number}", initializer=tf.constant_initializer(0.1)):
+            outputs, _ = tf.nn.dynamic_rnn(cell, x, initial_state=state)
+        begin = [[0.1], [0.2]] if isinstance(size, tuple) else [[0.3]]
+        feeds = {x: np.arange(8.0).reshape(1, 4, 2) / 8}
+        feeds |= {part: [first * n] for part, first, n in zip(parts, begin, sizes, strict=True)}
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            np.testing.assert_allclose(session.run(outputs, feeds)[0, -1], last, rtol=1e-5)

@@ -21,7 +21,7 @@ from penstock.ops.matrix import matmul
 from penstock.ops.slicing import slice as slice_
 from penstock.ops.unary import sigmoid, tanh
 from penstock.rnn.base import RNNCell
-from penstock.rnn.linear import Linear, last_size, linear
+from penstock.rnn.linear import Linear, last_size, linear_of_state
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,7 +100,7 @@ class BasicRNNCell(RNNCell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
-        output = self._activation(linear([inputs, state], self._num_units, True))
+        output = self._activation(linear_of_state(inputs, state, self._num_units, self._num_units))
         return output, output
 
 
@@ -137,11 +137,12 @@ class GRUCell(RNNCell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
-        kernel, bias = self._kernel_initializer, self._bias_initializer
+        units, kernel, bias = self._num_units, self._kernel_initializer, self._bias_initializer
         with variable_scope("gates"):
-            gates = Linear([inputs, state], 2 * self._num_units, True, 1.0 if bias is None else bias, kernel)
+            start = 1.0 if bias is None else bias
+            gates = Linear([inputs, state], 2 * units, True, start, kernel, state_size=units)
         with variable_scope("candidate"):
-            candidate = Linear([inputs, state], self._num_units, True, bias, kernel)
+            candidate = Linear([inputs, state], units, True, bias, kernel, state_size=units)
         r, u = split(sigmoid(gates([inputs, state])), 2, 1)
         c = self._activation(candidate([inputs, r * state]))
         new_state = u * state + (1 - u) * c
@@ -188,7 +189,7 @@ class BasicLSTMCell(RNNCell):
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
         c, h = state if self._state_is_tuple else split(state, 2, 1)
-        i, j, f, o = split(linear([inputs, h], 4 * self._num_units, True), 4, 1)
+        i, j, f, o = split(linear_of_state(inputs, h, self._num_units, 4 * self._num_units), 4, 1)
         kept = multiply(c, sigmoid(add(f, self._forget_bias)))
         new_c = add(kept, multiply(sigmoid(i), self._activation(j)))
         new_h = multiply(self._activation(new_c), sigmoid(o))
@@ -250,7 +251,7 @@ class LSTMCell(RNNCell):
             c, h = slice_(state, [0, 0], [-1, units]), slice_(state, [0, units], [-1, self.output_size])
         last_size(inputs)
         with variable_scope(get_variable_scope(), initializer=self._initializer, auxiliary_name_scope=False):
-            gates = Linear([inputs, h], 4 * units, True)
+            gates = Linear([inputs, h], 4 * units, True, state_size=self.output_size)
             if self._use_peepholes:
                 w_f, w_i, w_o = (get_variable(f"w_{gate}_diag", [units], c.dtype) for gate in "fio")
             if self._num_proj is not None:

@@ -36,10 +36,16 @@ def linear(
     )(args)
 
 
+def linear_of_state(inputs: Any, state: Any, state_size: int, output_size: int) -> Tensor:
+    """`linear` of a cell's inputs and its state, whose size the graph need not know."""
+    return Linear([inputs, state], output_size, True, state_size=state_size)([inputs, state])
+
+
 class Linear:
     """`linear` as a function of its args, whose variables are made once, here (TF: rnn_cell_impl._Linear).
 
-    args: the first that it is called with, whose sizes and dtype the variables have.
+    args: the first that it is called with, whose sizes and dtype the variables have. state_size: that of the last one,
+    a cell's state, which a program may feed without telling its shape.
     """
 
     def __init__(
@@ -49,10 +55,12 @@ class Linear:
         build_bias: bool,
         bias_initializer: Any = None,
         kernel_initializer: Any = None,
+        *,
+        state_size: int | None = None,
     ) -> None:
         args = _as_tensors(args)
         dtype = args[0].dtype.base_dtype
-        rows = sum(last_size(arg) for arg in args)
+        rows = sum(last_size(arg) for arg in (args if state_size is None else args[:-1])) + (state_size or 0)
         self._kernel = get_variable("kernel", [rows, output_size], dtype, kernel_initializer)
         if bias_initializer is None:
             bias_initializer = zeros_initializer(dtype=dtype)
