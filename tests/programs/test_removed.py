@@ -720,3 +720,13 @@ def test_functions_of_ruamel_yaml_read_and_write(tmp_path: Path) -> None:
     )
     printed = "{'a': 1, 'b': [2]} {'x': 1000.0}\n'a: 1\\nb:\\n- 1\\n- 2\\n'\n{'c': [3]} 4\n<class 'dict'>\nrefused\n"
     assert output_of(tmp_path, text) == printed
+
+
+def test_what_cpuinfo_finds_has_its_keys_of_then(tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo.py").write_text(
+        "def get_cpu_info():\n    return {'brand_raw': 'A CPU', 'hz_advertised': (2900000000, 0), 'count': 4}\n"
+    )
+    text = (
+        "import cpuinfo\ninfo = cpuinfo.get_cpu_info()\nprint(info['brand'], info['hz_advertised_raw'][0], len(info))\n"
+    )
+    assert output_of(tmp_path, text) == "A CPU 2900000000 5\n"

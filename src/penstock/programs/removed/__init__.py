@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.programs.removed import (
+    cpuinfo,
     gensim,
     gym,
     hdf5,
@@ -54,6 +55,7 @@ PATCHES = [
         networkx,
         tensorboard,
         ruamel,
+        cpuinfo,
     )
 ]
 """By module: what is done to it when it has been imported."""
