@@ -610,6 +610,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.contrib.learn.metric_spec": "MetricSpec",
         "penstock.contrib.learn.model_fn": "ModeKeys ModelFnOps",
         "penstock.contrib.learn.run_config": "RunConfig",
+        "penstock.contrib.learn.serving": "InputFnOps build_parsing_serving_input_fn",
         "penstock.contrib.learn.skflow": (
             "TensorFlowDNNClassifier TensorFlowDNNRegressor TensorFlowEstimator TensorFlowLinearClassifier "
             "TensorFlowLinearRegressor"

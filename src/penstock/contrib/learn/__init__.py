@@ -19,9 +19,9 @@ from penstock.contrib.learn import (
     preprocessing as preprocessing,
     rnn_common as _rnn_common,
     run_config as _run_config,
+    serving as _serving_inputs,
     tensor_signature as _tensor_signature,
 )
-from penstock.estimator.export import receivers as _receivers
 from penstock.estimator.inputs.pandas_io import pandas_input_fn as _pandas_input_fn
 from penstock.training_loop import monitored_session as _monitored_session
 
@@ -29,13 +29,15 @@ _learn = f"{__name__}.python.learn"
 _run = {"run": _experiment.run}
 _input_functions = {"numpy_input_fn": _inputs.numpy_input_fn, "pandas_input_fn": _pandas_input_fn}
 _serving = {
-    "build_parsing_serving_input_fn": _receivers.build_parsing_serving_input_receiver_fn,
-    "build_default_serving_input_fn": _receivers.build_raw_serving_input_receiver_fn,
+    name: getattr(_serving_inputs, name)
+    for name in ("InputFnOps", "build_parsing_serving_input_fn", "build_default_serving_input_fn")
 }
 _ops = {name: getattr(models, name) for name in ("mean_squared_error_regressor", "softmax_classifier")}
 _parts = ("categorical_variable", "conv2d", "dnn", "dropout", "one_hot_matrix", "split_squeeze")
 _ops |= {name: getattr(_network_ops, name) for name in _parts}
-_export_utils = {"make_export_strategy": _export_strategy.make_export_strategy}
+_export_utils = {
+    name: getattr(_export_strategy, name) for name in ("make_export_strategy", "make_parsing_export_strategy")
+}
 _infer = {
     name: getattr(_inputs, name)
     for name in ("infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn")
@@ -50,6 +52,7 @@ for _path in (__name__, _learn):
         ("learn_runner", (), _run),
         ("io", (_graph_io,), _input_functions),
         ("ops", (), _ops),
+        ("utils", (), _serving | {"make_export_strategy": _export_strategy.make_export_strategy}),
         ("utils.input_fn_utils", (), _serving),
         ("utils.saved_model_export_utils", (), _export_utils),
         ("monitors", (monitors,), {}),

@@ -31,6 +31,8 @@ from penstock.contrib.learn.metric_spec import MetricSpec as MetricSpec
 from penstock.contrib.learn.model_fn import ModeKeys as ModeKeys
 from penstock.contrib.learn.model_fn import ModelFnOps as ModelFnOps
 from penstock.contrib.learn.run_config import RunConfig as RunConfig
+from penstock.contrib.learn.serving import InputFnOps as InputFnOps
+from penstock.contrib.learn.serving import build_parsing_serving_input_fn as build_parsing_serving_input_fn
 from penstock.contrib.learn.skflow import TensorFlowDNNClassifier as TensorFlowDNNClassifier
 from penstock.contrib.learn.skflow import TensorFlowDNNRegressor as TensorFlowDNNRegressor
 from penstock.contrib.learn.skflow import TensorFlowEstimator as TensorFlowEstimator
@@ -45,7 +47,7 @@ __all__ = [
     "SKCompat", "Experiment", "ExportStrategy", "make_export_strategy", "evaluate", "infer", "run_feeds", "run_n",
     "train", "read_batch_examples", "read_batch_features", "read_batch_record_features", "read_keyed_batch_examples",
     "read_keyed_batch_features", "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn",
-    "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig", "TensorFlowDNNClassifier", "TensorFlowDNNRegressor",
-    "TensorFlowEstimator", "TensorFlowLinearClassifier", "TensorFlowLinearRegressor", "TensorForestEstimator",
-    "TaskType"
+    "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig", "InputFnOps", "build_parsing_serving_input_fn",
+    "TensorFlowDNNClassifier", "TensorFlowDNNRegressor", "TensorFlowEstimator", "TensorFlowLinearClassifier",
+    "TensorFlowLinearRegressor", "TensorForestEstimator", "TaskType"
 ]

@@ -7,8 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from penstock import gfile
+from penstock.contrib.layers.feature_columns import create_feature_spec_for_parsing
+from penstock.contrib.learn.serving import build_parsing_serving_input_fn
 from penstock.estimator.calls import argument_names
+from penstock.estimator.export.receivers import build_parsing_serving_input_receiver_fn
 from penstock.export import export
+from penstock.feature_column.parsing import make_parse_example_spec
 
 
 class _Fields(NamedTuple):
@@ -50,3 +54,27 @@ def make_export_strategy(
         return written
 
     return ExportStrategy("Servo", export_fn)
+
+
+def make_parsing_export_strategy(
+    feature_columns: Any,
+    default_output_alternative_key: str | None = None,
+    assets_extra: Mapping[str, str] | None = None,
+    as_text: bool = False,
+    exports_to_keep: int | None = 5,
+    target_core: bool = False,
+    strip_default_attrs: bool = False,
+) -> ExportStrategy:
+    """Exports a model that is fed serialised examples, parsed as its columns ask.
+
+    target_core: the columns are those of tf.feature_column, and the estimator tf.estimator's.
+    """
+    if target_core:
+        serving_input_fn: Callable[[], Any] = build_parsing_serving_input_receiver_fn(
+            make_parse_example_spec(feature_columns)
+        )
+    else:
+        serving_input_fn = build_parsing_serving_input_fn(create_feature_spec_for_parsing(feature_columns))
+    return make_export_strategy(
+        serving_input_fn, default_output_alternative_key, assets_extra, as_text, exports_to_keep, strip_default_attrs
+    )
