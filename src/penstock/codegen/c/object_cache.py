@@ -36,6 +36,8 @@ from penstock.devices.user_cache import user_cache
 
 _STALE = 3600.0
 """Seconds after which files of killed compilers are removed."""
+_WRITTEN = 60.0
+"""Seconds after which a marker has been written, unless its process was killed."""
 LIMIT = 1 << 30
 """Bytes. An object has about 20 KB."""
 _STORES = 64
@@ -114,17 +116,9 @@ class ObjectCache:
         A process that is killed in the middle leaves its marker. If several processes run it at once, one has a marker.
         """
         marker = self._beside(name, ".running")
-        suspected = False
-        try:
-            file = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        except FileExistsError:
-            if _runs(marker):
-                yield False
-                return
-            suspected = True
-            file = os.open(marker, os.O_WRONLY | os.O_TRUNC)
-        except OSError:
-            yield False
+        file, suspected = _begin(marker)
+        if file is None:
+            yield suspected
             return
         with os.fdopen(file, "w") as text:
             text.write(f"{os.getpid()} {_start_of(os.getpid())}\n{about}\n")
@@ -211,16 +205,37 @@ def _note_use(path: Path) -> None:
         os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 
 
-def _runs(marker: Path) -> bool:
-    """Whether the process that wrote a marker still exists."""
+def _begin(marker: Path) -> tuple[int | None, bool]:
+    """The marker, opened by this process, unless another has it; and whether one was left behind."""
+    suspected = False
     try:
-        pid, start = marker.read_text().split("\n")[0].split(" ", 1)
-        os.kill(int(pid), 0)
-        return _start_of(int(pid)) == start
-    except PermissionError:
-        return True
-    except (OSError, ValueError):
+        try:
+            return os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY), suspected
+        except FileExistsError:
+            suspected = _left_behind(marker)
+            return (os.open(marker, os.O_CREAT | os.O_WRONLY | os.O_TRUNC) if suspected else None), suspected
+    except OSError:
+        return None, suspected
+
+
+def _left_behind(marker: Path) -> bool:
+    """Whether the process that wrote a marker no longer exists. Another may write or remove it at this moment."""
+    try:
+        text = marker.read_text()
+        if not text:  # created, and about to be written
+            return time.time() - marker.stat().st_mtime > _WRITTEN
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True
+    try:
+        pid, start = text.split("\n")[0].split(" ", 1)
+        os.kill(int(pid), 0)
+        return _start_of(int(pid)) != start
+    except PermissionError:
+        return False
+    except (OSError, ValueError):
+        return True
 
 
 def _start_of(pid: int) -> str:
