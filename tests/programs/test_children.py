@@ -32,6 +32,25 @@ print(subprocess.call([sys.executable, "-c", "import penstock.programs"]))
     ]
 
 
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_of_multiprocessing_run_its_text_as_the_program_does(tmp_path: Path, method: str) -> None:
+    (tmp_path / "worker.py").write_text(
+        "import numpy as np\nimport tensorflow as tf\ndef work(x):\n"
+        "    with tf.Session() as s:\n        print tf.__version__, s.run(tf.constant(x) * 2), np.float(x) / 2\n"
+    )
+    text = f"""
+import multiprocessing, numpy, tensorflow as tf
+from worker import work
+print __name__, numpy.int(7) / 2
+if __name__ == "__main__":
+    made = multiprocessing.get_context("{method}").Process(target=work, args=(3,))
+    made.start()
+    made.join()
+    print made.exitcode
+"""
+    assert output_of(tmp_path, text).splitlines() == ["__main__ 3", "__mp_main__ 3", "1.15.0 6 1.5", "0"]
+
+
 @pytest.mark.parametrize(
     "words, expected",
     [

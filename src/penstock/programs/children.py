@@ -40,6 +40,11 @@ def run_alike() -> Iterator[None]:
         _programs -= 1
 
 
+def running() -> bool:
+    """Whether a program is being run in this process."""
+    return _programs > 0
+
+
 def words_of(words: Sequence[Any], folder: Any = None) -> list[Any] | None:
     """The words of a command that runs the same program by `penstock run`; None if it runs none. folder: in which."""
     first = next((at for at, word in enumerate(words) if _is_python(word)), None)

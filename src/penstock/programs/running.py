@@ -5,15 +5,18 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
-from functools import cache
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
 from penstock import as_tensorflow
 from penstock.checkpoint.background import by_default
-from penstock.programs import children, devices, hooks, old_messages, removed, source, windows
+from penstock.programs import children, devices, hooks, old_messages, removed, source, spawned, windows
+
+_STRICT, _DIGITS = "--strict-devices", "--digits"
+_of_process = ExitStack()  # what lasts as long as a process of multiprocessing
 
 
 def run_program(words: Sequence[str], strict_devices: bool = False, package: str | None = None) -> None:
@@ -28,7 +31,7 @@ def run_program(words: Sequence[str], strict_devices: bool = False, package: str
     prepare()
     windows.begin()
     if strict_devices:
-        children.OPTIONS.append("--strict-devices")
+        children.OPTIONS.append(_STRICT)
     sys.argv = list(words)
     beside = Path(path).resolve().parent if package is None else Path.cwd()
     _import_hidden(beside)
@@ -36,9 +39,7 @@ def run_program(words: Sequence[str], strict_devices: bool = False, package: str
     removed.keras.install(beside)
     before = sys.modules["__main__"]
     try:
-        fallback = nullcontext() if strict_devices else devices.falling_back()
-        files_as_then = by_default("tensorflow")  # programs copy and look for files of checkpoints by their names
-        with fallback, files_as_then, removed.numpy.printing_as_then(), children.run_alike():
+        with _as_then(strict_devices):
             if path.endswith(".ipynb"):
                 _run_notebook(path)
             else:
@@ -46,6 +47,31 @@ def run_program(words: Sequence[str], strict_devices: bool = False, package: str
     finally:
         sys.modules["__main__"] = before
         windows.finish()
+
+
+def prepare_process(options: Sequence[str], python2: bool) -> None:
+    """In a process that a program has started by multiprocessing: what `run_program` does before it runs the text, with
+    these options of `penstock run`. python2: whether the program is."""
+    as_tensorflow.install()
+    prepare()
+    windows.begin()
+    if _DIGITS in options:
+        from penstock.programs import digits
+
+        digits.install()
+    if _STRICT in options:
+        children.OPTIONS.append(_STRICT)
+    source.ProgramLoader.python2 = python2
+    removed.keras.install(Path.cwd())
+    _of_process.enter_context(_as_then(_STRICT in options))
+
+
+@contextmanager
+def _as_then(strict_devices: bool) -> Iterator[None]:
+    fallback = nullcontext() if strict_devices else devices.falling_back()
+    files_as_then = by_default("tensorflow")  # programs copy and look for files of checkpoints by their names
+    with fallback, files_as_then, removed.numpy.printing_as_then(), children.run_alike():
+        yield
 
 
 def _import_hidden(folder: Path) -> None:
@@ -95,7 +121,8 @@ def prepare() -> None:
     """Once in a process."""
     source.install()
     old_messages.install()
-    tables = [old_messages.PATCHES, windows.PATCHES, devices.PATCHES, children.PATCHES]
+    of_spawned: dict[str, hooks.Patch] = {"multiprocessing.spawn": partial(spawned.patch, prepare_process)}
+    tables = [old_messages.PATCHES, windows.PATCHES, devices.PATCHES, children.PATCHES, of_spawned]
     hooks.install([*removed.PATCHES, *tables], removed.MODULES)
 
 
