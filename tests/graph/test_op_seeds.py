@@ -83,3 +83,20 @@ def test_a_seed_and_other_integers_may_be_floats_which_are_rounded_towards_zero(
         assert session.run(tf.nn.lrn(tf.zeros([1, 4, 4, 1]), depth_radius=4 / 2)).shape == (1, 4, 4, 1)
         with pytest.raises(TypeError, match="expected an int"):
             tf.one_hot([1], 3, axis="1")
+
+
+@pytest.mark.parametrize(
+    ("build", "nodes"),
+    [
+        (lambda: tf.layers.flatten(tf.placeholder(tf.float32, [2, 3, 3])), 2),
+        (lambda: tf.contrib.layers.flatten(tf.placeholder(tf.float32, [None, 3, 3])), 8),
+        (lambda: tf.contrib.layers.flatten(tf.placeholder(tf.float32, [2, None])), 2),
+    ],
+)
+def test_what_is_composed_of_several_nodes_counts_as_tensorflows(build: Any, nodes: int) -> None:
+    """Counts of TensorFlow 1.15.5, with one more for each placeholder."""
+    with tf.Graph().as_default() as graph:
+        before = seed_count()
+        build()
+        placeholders = sum(op.type == "Placeholder" for op in graph.get_operations())
+        assert seed_count() - before == nodes + placeholders

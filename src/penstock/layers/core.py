@@ -142,7 +142,8 @@ class Flatten(Layer):
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
-        outputs = reshape(inputs, [-1 if inputs.shape.ndims is None else shape_of_tensor(inputs)[0], -1])
+        rows: Any = -1 if rank is None else inputs.shape.as_list()[0]
+        outputs = reshape(inputs, [rows or shape_of_tensor(inputs)[0], -1])
         if inputs.shape.ndims is not None:
             outputs.set_shape(self.compute_output_shape(inputs.shape))
         return outputs
