@@ -72,7 +72,6 @@ _LINEAR_MODELS = "Minimise with tf.train.FtrlOptimizer, which has l1 and l2 term
 _QUANTIZED = "tf.quantization.fake_quant_with_min_max_vars trains for it; frozen quantised graphs are loaded and run."
 _DISTRIBUTIONS = "tf.distributions and tf.contrib.distributions have the common ones, and bijectors."
 _CLEANING = "tf.contrib.graph_editor changes graphs, tf.graph_util.extract_sub_graph copies parts of them."
-_MASKS = "Multiply weights by a tf.Variable of zeros and ones that the program assigns."
 _NAMED_AXES = "Axes have numbers: tf.transpose, tf.einsum and tf.expand_dims move and name them."
 _SERVICES = "Call the service in Python between steps, or in a tf.py_func."
 _CHECKS_IN_TESTS = "tf.test.TestCase compares values; compare the text of `graph.as_graph_def()` for graphs."
@@ -157,7 +156,6 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.kernel_methods tf.contrib.specs tf.contrib.sparsemax", _LAYERS),
     ("tf.contrib.labeled_tensor", _NAMED_AXES),
     ("tf.contrib.linear_optimizer tf.train.sdca_*", _LINEAR_MODELS),
-    ("tf.contrib.model_pruning", _MASKS),
     ("tf.contrib.rate", "Divide tf.train.get_global_step by the time that passed, between steps."),
     ("tf.contrib.remote_fused_graph tf.contrib.tensorrt", _ELSEWHERE),
     ("tf.contrib.rpc tf.data.experimental.service", _SERVICES),

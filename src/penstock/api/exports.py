@@ -687,6 +687,18 @@ EXPORTS: dict[str, dict[str, str]] = {
             "ExponentialUpdateLossScaleManager FixedLossScaleManager LossScaleManager LossScaleOptimizer"
         ),
     },
+    "penstock.contrib.model_pruning": {
+        "penstock.contrib.model_pruning.cells": "MaskedBasicLSTMCell MaskedLSTMCell",
+        "penstock.contrib.model_pruning.layers": (
+            "masked_conv2d=masked_convolution masked_convolution masked_fully_connected"
+        ),
+        "penstock.contrib.model_pruning.learning": "train",
+        "penstock.contrib.model_pruning.masks": (
+            "apply_mask get_masked_weights get_masks get_thresholds get_weight_sparsity get_weights"
+        ),
+        "penstock.contrib.model_pruning.pruning": "Pruning get_pruning_hparams",
+        "penstock.contrib.model_pruning.stripping": "graph_def_from_checkpoint strip_pruning_vars_fn",
+    },
     "penstock.contrib.nccl": {
         "penstock.contrib.nccl.reductions": "all_max all_min all_prod all_sum broadcast reduce_sum",
     },
