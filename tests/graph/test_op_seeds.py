@@ -85,12 +85,31 @@ def test_a_seed_and_other_integers_may_be_floats_which_are_rounded_towards_zero(
             tf.one_hot([1], 3, axis="1")
 
 
+IMAGE_SHAPES = [[8, 8, 3], [8, 8, None], [None, 8, 3], [None, None, 3], [2, 8, 8, 3], [None, 8, 8, 3], [None] * 3 + [3]]
+IMAGES: dict[Any, list[int]] = {
+    tf.image.flip_up_down: [3, 25, 25, 25, 3, 25, 25],
+    tf.image.transpose_image: [3, 25, 25, 25, 3, 25, 25],
+    tf.image.rot90: [63, 85, 85, 85, 63, 85, 85],
+    tf.image.rgb_to_grayscale: [16, 30, 30, 30, 16, 30, 30],
+    tf.image.per_image_standardization: [23, 45, 45, 45, 23, 45, 45],
+    lambda x: tf.image.central_crop(x, 0.5): [4, 26, 45, 58, 4, 26, 60],
+    lambda x: tf.image.pad_to_bounding_box(x, 1, 1, 12, 12): [8, 32, 46, 52, 5, 29, 49],
+    lambda x: tf.image.crop_to_bounding_box(x, 1, 1, 4, 4): [7, 31, 36, 41, 4, 28, 38],
+    lambda x: tf.image.resize_image_with_crop_or_pad(x, 6, 10): [14, 88, 139, 176, 11, 85, 175],
+}
+
+
 @pytest.mark.parametrize(
     ("build", "nodes"),
     [
         (lambda: tf.layers.flatten(tf.placeholder(tf.float32, [2, 3, 3])), 2),
         (lambda: tf.contrib.layers.flatten(tf.placeholder(tf.float32, [None, 3, 3])), 8),
         (lambda: tf.contrib.layers.flatten(tf.placeholder(tf.float32, [2, None])), 2),
+        *[
+            (lambda f=function, dims=dims: f(tf.placeholder(tf.float32, dims)), nodes)
+            for function, counts in IMAGES.items()
+            for dims, nodes in zip(IMAGE_SHAPES, counts, strict=True)
+        ],
     ],
 )
 def test_what_is_composed_of_several_nodes_counts_as_tensorflows(build: Any, nodes: int) -> None:
@@ -100,3 +119,27 @@ def test_what_is_composed_of_several_nodes_counts_as_tensorflows(build: Any, nod
         build()
         placeholders = sum(op.type == "Placeholder" for op in graph.get_operations())
         assert seed_count() - before == nodes + placeholders
+
+
+@pytest.mark.parametrize(
+    ("dims", "flips", "after"),
+    [
+        ([8, 8, 3], [5, 24], [28, 70]),
+        ([None, None, 3], [27, 68], [72, 158]),
+        (None, [27, 68], [72, 158]),
+        ([None, 8, 8, 3], [32, 80], [77, 170]),
+    ],
+)
+def test_random_flips_draw_with_tensorflows_seeds(dims: Any, flips: list[int], after: list[int]) -> None:
+    """TensorFlow 1.15.5's, of two flips, and of two that follow a standardization each."""
+
+    def flip(x: tf.Tensor) -> tf.Tensor:
+        return tf.image.random_flip_left_right(x)
+
+    for build, seeds in (flip, flips), (lambda x: flip(tf.image.per_image_standardization(x)), after):
+        with tf.Graph().as_default() as graph:
+            tf.set_random_seed(1)
+            x = tf.placeholder(tf.float32, dims)
+            build(x)
+            build(x)
+            assert [op.get_attr("seed2") for op in graph.get_operations() if op.type == "RandomUniform"] == seeds

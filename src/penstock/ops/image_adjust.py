@@ -9,7 +9,7 @@ import numpy as np
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import counted_as, more_nodes, name_scope
 from penstock.ops.arithmetic import add
 from penstock.ops.array import expand_dims, shape
 from penstock.ops.cast import cast
@@ -37,6 +37,8 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = convert_to_tensor(images, name="images")
         floats = convert_image_dtype(images, float32)
+        # TensorFlow's is a tensordot.
+        more_nodes(32 if images.shape.ndims is None else 10 if images.shape.is_fully_defined() else 24)
         grey = reduce_sum(floats * np.array([0.2989, 0.5870, 0.1140], np.float32), -1, keepdims=True)
         return convert_image_dtype(grey, images.dtype, name=scope)
 
@@ -47,13 +49,14 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "grayscale_to_rgb", [images]):
         images = convert_to_tensor(images, name="images")
         rank = images.shape.ndims
-        if rank is None:
-            times = concat([ones_like(shape(images)[1:]), [3]], 0)
-            return tile(images, times)
-        images.shape[-1].assert_is_compatible_with(1)
-        tiled = tile(images, [1] * (rank - 1) + [3])
-        tiled.set_shape([None] * (rank - 1) + [3])
-        return tiled
+        with counted_as(14 if images.shape.is_fully_defined() else 46):  # with TensorFlow's checks
+            if rank is None:
+                times = concat([ones_like(shape(images)[1:]), [3]], 0)
+                return tile(images, times)
+            images.shape[-1].assert_is_compatible_with(1)
+            tiled = tile(images, [1] * (rank - 1) + [3])
+            tiled.set_shape([None] * (rank - 1) + [3])
+            return tiled
 
 
 _YIQ = np.array([[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]])

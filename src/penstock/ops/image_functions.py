@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, counted_as, more_nodes, name_scope
 from penstock.old_names import is_index, old_arguments
 from penstock.ops.arithmetic import maximum, minimum, multiply
 from penstock.ops.array import SHAPE, expand_dims, squeeze
@@ -81,6 +82,21 @@ def sizes(image: Tensor) -> list[Any]:
     return [d if d is not None else dynamic[i] for i, d in enumerate(known)]
 
 
+def count_checks(image: Tensor) -> None:
+    """What TensorFlow 1.15 checks in the step counts as nodes: that no dimension is 0, unless all are known."""
+    more_nodes(1 if image.shape.is_fully_defined() else 23)
+
+
+def _counted(image: Tensor, fixed: Sequence[Any], known: int, checked: int, one: int, both: int) -> Any:
+    """How many nodes TensorFlow 1.15 makes of an image: with all dimensions known; with height and width known; with
+    one of them; with neither. `fixed`: as arguments that are tensors add others, they are left as they are."""
+    if any(isinstance(value, Tensor) for value in fixed):
+        return contextlib.nullcontext()
+    dims = [None] * 4 if image.shape.ndims is None else image.shape.as_list()
+    unknown = [checked, one, both][dims[-3:-1].count(None)]
+    return counted_as(known if None not in dims else unknown)
+
+
 @export("image.resize", "image.resize_images")
 @old_arguments(
     "tf.image.resize_images",
@@ -147,17 +163,26 @@ def _largest_within(images: Tensor, size: Tensor) -> Tensor:
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """Images cropped, or padded with zeros, evenly on both sides, to the target size (3-D or 4-D)."""
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
-        image, added = as_batch(convert_to_tensor(image, name="image"))
-        _, height, width, _ = sizes(image)
-        image = _checked(image, [(target_height, "target_height", True), (target_width, "target_width", True)])
-        more_width, more_height = target_width - width, target_height - height
-        cut = crop_to_bounding_box(
-            image, _half(-more_height), _half(-more_width), _least(target_height, height), _least(target_width, width)
-        )
-        padded = pad_to_bounding_box(cut, _half(more_height), _half(more_width), target_height, target_width)
-        fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
-        padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
-        return without_batch(padded, added)
+        image = convert_to_tensor(image, name="image")
+        rank, more = image.shape.ndims, 0 if image.shape.ndims == 4 else 3
+        others = [None] if rank is None else [*image.shape.as_list()[:-3], image.shape.as_list()[-1]]
+        last = more + 2 * (None in others)  # what compares the result with the target
+        with _counted(image, [target_height, target_width], 11 + more, 83 + last, 136 + last, 173 + last):
+            return _cropped_or_padded(image, target_height, target_width)
+
+
+def _cropped_or_padded(image: Tensor, target_height: Any, target_width: Any) -> Tensor:
+    image, added = as_batch(image)
+    _, height, width, _ = sizes(image)
+    image = _checked(image, [(target_height, "target_height", True), (target_width, "target_width", True)])
+    more_width, more_height = target_width - width, target_height - height
+    cut = crop_to_bounding_box(
+        image, _half(-more_height), _half(-more_width), _least(target_height, height), _least(target_width, width)
+    )
+    padded = pad_to_bounding_box(cut, _half(more_height), _half(more_width), target_height, target_width)
+    fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
+    padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
+    return without_batch(padded, added)
 
 
 def _half(x: Any) -> Any:
@@ -200,20 +225,28 @@ def crop_to_bounding_box(
     """The part of the images that begins at the offsets and has the target size. Raises ValueError if it extends
     outside."""
     with name_scope(None, "crop_to_bounding_box", [image]):
-        image, added = as_batch(convert_to_tensor(image, name="image"))
-        _, height, width, _ = sizes(image)
-        image = _checked(
-            image,
-            [(offset_width, "offset_width", False), (offset_height, "offset_height", False),
-             (target_width, "target_width", True), (target_height, "target_height", True)],
-        )  # fmt: skip
-        image = _fits(image, width, target_width + offset_width, "width must be >= target + offset")
-        image = _fits(image, height, target_height + offset_height, "height must be >= target + offset")
-        begin = stack([0, offset_height, offset_width, 0])
-        cropped = slice_(image, begin, stack([-1, target_height, target_width, -1]))
-        fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
-        cropped.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
-        return without_batch(cropped, added)
+        image = convert_to_tensor(image, name="image")
+        more = 0 if image.shape.ndims == 4 else 3
+        window = (offset_height, offset_width, target_height, target_width)
+        with _counted(image, window, 4 + more, 28 + more, 33 + more, 38 + more):
+            return _cropped(image, *window)
+
+
+def _cropped(image: Tensor, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
+    image, added = as_batch(image)
+    _, height, width, _ = sizes(image)
+    image = _checked(
+        image,
+        [(offset_width, "offset_width", False), (offset_height, "offset_height", False),
+         (target_width, "target_width", True), (target_height, "target_height", True)],
+    )  # fmt: skip
+    image = _fits(image, width, target_width + offset_width, "width must be >= target + offset")
+    image = _fits(image, height, target_height + offset_height, "height must be >= target + offset")
+    begin = stack([0, offset_height, offset_width, 0])
+    cropped = slice_(image, begin, stack([-1, target_height, target_width, -1]))
+    fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
+    cropped.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
+    return without_batch(cropped, added)
 
 
 @export("image.pad_to_bounding_box")
@@ -222,17 +255,25 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """The images with zeros around them: offsets above and to the left, and the target size in total."""
     with name_scope(None, "pad_to_bounding_box", [image]):
-        image, added = as_batch(convert_to_tensor(image, name="image"))
-        _, height, width, _ = sizes(image)
-        right, below = target_width - offset_width - width, target_height - offset_height - height
-        image = _checked(image, [(offset_height, "offset_height", False), (offset_width, "offset_width", False)])
-        image = _fits(image, right, 0, "width must be <= target - offset")
-        image = _fits(image, below, 0, "height must be <= target - offset")
-        paddings = stack([stack([0, 0]), stack([offset_height, below]), stack([offset_width, right]), stack([0, 0])])
-        padded = pad(image, paddings)
-        fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
-        padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
-        return without_batch(padded, added)
+        image = convert_to_tensor(image, name="image")
+        more = 0 if image.shape.ndims == 4 else 3
+        window = (offset_height, offset_width, target_height, target_width)
+        with _counted(image, window, 5 + more, 29 + more, 43 + more, 49 + more):
+            return _padded(image, *window)
+
+
+def _padded(image: Tensor, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
+    image, added = as_batch(image)
+    _, height, width, _ = sizes(image)
+    right, below = target_width - offset_width - width, target_height - offset_height - height
+    image = _checked(image, [(offset_height, "offset_height", False), (offset_width, "offset_width", False)])
+    image = _fits(image, right, 0, "width must be <= target - offset")
+    image = _fits(image, below, 0, "height must be <= target - offset")
+    paddings = stack([stack([0, 0]), stack([offset_height, below]), stack([offset_width, right]), stack([0, 0])])
+    padded = pad(image, paddings)
+    fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
+    padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
+    return without_batch(padded, added)
 
 
 @export("image.resize_image_with_pad")
@@ -263,14 +304,20 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         image = convert_to_tensor(image, name="image")
         if central_fraction == 1.0:
             return image
-        images, added = as_batch(image)
-        _, height, width, _ = sizes(images)
-        top, left = _start(height, central_fraction), _start(width, central_fraction)
-        tall, wide = height - top * 2, width - left * 2
-        cropped = slice_(images, stack([0, top, left, 0]), stack([-1, tall, wide, -1]))
-        fixed = [d if isinstance(d, int) else None for d in (tall, wide)]
-        cropped.set_shape([images.shape.as_list()[0], *fixed, images.shape.as_list()[3]])
-        return without_batch(cropped, added)
+        more = 2 if image.shape.ndims == 4 else 0
+        with _counted(image, [], 4, 26, 45 + more, 58 + more):
+            return _centre(image, central_fraction)
+
+
+def _centre(image: Tensor, central_fraction: float) -> Tensor:
+    images, added = as_batch(image)
+    _, height, width, _ = sizes(images)
+    top, left = _start(height, central_fraction), _start(width, central_fraction)
+    tall, wide = height - top * 2, width - left * 2
+    cropped = slice_(images, stack([0, top, left, 0]), stack([-1, tall, wide, -1]))
+    fixed = [d if isinstance(d, int) else None for d in (tall, wide)]
+    cropped.set_shape([images.shape.as_list()[0], *fixed, images.shape.as_list()[3]])
+    return without_batch(cropped, added)
 
 
 def _start(size: Any, fraction: float) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import counted_as, name_scope
 from penstock.ops.arithmetic import maximum, multiply
 from penstock.ops.array import shape as shape_of, size as size_of
 from penstock.ops.basic import identity
@@ -50,8 +50,9 @@ def per_image_standardization(image: Any) -> Tensor:
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = cast(convert_to_tensor(image, name="image"), float32)
         axes = [-3, -2, -1]
-        mean = reduce_mean(image, axes, keepdims=True)
-        number = cast(size_of(image) if image.shape.ndims == 3 else reduce_prod(shape_of(image)[-3:]), float32)
-        variance = reduce_mean(square(image), axes, keepdims=True) - square(mean)
-        deviation = maximum(sqrt(maximum(variance, 0.0)), rsqrt(number))
-        return identity((image - mean) / deviation, name=scope)
+        with counted_as(23 if image.shape.is_fully_defined() else 45):  # as TensorFlow checks that nothing is empty
+            mean = reduce_mean(image, axes, keepdims=True)
+            number = cast(size_of(image) if image.shape.ndims == 3 else reduce_prod(shape_of(image)[-3:]), float32)
+            variance = reduce_mean(square(image), axes, keepdims=True) - square(mean)
+            deviation = maximum(sqrt(maximum(variance, 0.0)), rsqrt(number))
+            return identity((image - mean) / deviation, name=scope)
