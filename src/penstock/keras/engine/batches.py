@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import queue
 import threading
@@ -10,7 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ class Arrays(Source):
     """Arrays, by slices, which are drawn anew for each epoch if shuffled ("batch": only the order of batches)."""
 
     def __init__(self, batch: Batch, batch_size: int | None, steps: int | None, shuffle: Any) -> None:
-        self._all, self._size, self._shuffle = batch, batch_size or 32, shuffle
+        self._all, self._shuffle = batch, shuffle
+        self._size: int | None = batch_size or 32
         self.samples = batch.size
         self.steps = steps
 
@@ -65,7 +67,7 @@ class Arrays(Source):
         return [*self._all.inputs, *self._all.targets, *weights]
 
     def epoch(self) -> Iterator[Batch]:
-        n, size = self._all.size, self._size
+        n, size = self._all.size, self._size or 32
         order: Any = None
         starts = np.arange(0, n, size)
         if self._shuffle == "batch":
@@ -77,6 +79,19 @@ class Arrays(Source):
             if order is not None:
                 rows = order[rows]
             yield take(self._all, rows, min(size, n - int(start)))
+
+
+class Repeated(Arrays):
+    """All of the arrays in each of `steps` steps, as where an epoch's steps are given; no arrays, if the model's inputs
+    and targets are tensors."""
+
+    def __init__(self, batch: Batch, steps: int | None) -> None:
+        super().__init__(batch, None, steps, False)
+        self.samples = self._size = None
+
+    def epoch(self) -> Iterator[Batch]:
+        step = replace(self._all, size=1)
+        return itertools.repeat(step, self.steps or 0)
 
 
 def take(batch: Batch, rows: Any, size: int) -> Batch:
@@ -208,6 +223,14 @@ class Elements(Source):
             yield self._prepare(value)
 
 
+def part(batch: Batch, rows: slice, size: int) -> Batch:
+    """Some rows of all arrays, of sparse matrices as such."""
+    parts = [
+        [x.part(rows) if isinstance(x, DenseRows) else x[rows] for x in of] for of in (batch.inputs, batch.targets)
+    ]
+    return Batch(*parts, None if batch.weights is None else [x[rows] for x in batch.weights], size)
+
+
 def whole(steps: Any) -> int | None:
     """How many steps are taken: programs divide, as in `steps_per_epoch=len(x) / batch_size`, and the last counts."""
     return None if steps is None else math.ceil(steps)
@@ -261,6 +284,34 @@ def _column(value: Any, shape: Any) -> Any:
         return value.tocsr()
     array = np.asarray(value.values if type(value).__module__.startswith("pandas.") else value)
     return np.expand_dims(array, 1) if array.ndim == 1 and (shape is None or len(shape) != 1) else array
+
+
+class DenseRows:
+    """A sparse matrix of SciPy for what takes arrays: rows become one when they are taken."""
+
+    ndim = 2
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix, self.shape = matrix, matrix.shape
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        found: np.ndarray = self._matrix[rows].toarray()
+        return found
+
+    def part(self, rows: slice) -> DenseRows:
+        """Some of the rows."""
+        return DenseRows(self._matrix[rows])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._matrix.toarray(), dtype)
+
+
+def dense_rows(array: Any) -> Any:
+    """`array`, whose rows are arrays."""
+    return DenseRows(array) if hasattr(array, "tocoo") else array
 
 
 def _check_shape(array: np.ndarray, shape: Any, expected: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,15 @@ from penstock.keras.engine.batches import (
     Batch,
     Elements,
     Generated,
+    Repeated,
     Source,
     arrays_of,
     check_sizes,
+    dense_rows,
     is_elements,
     is_generator,
     sample_weights_of,
+    whole,
 )
 from penstock.keras.engine.input_layer import Input
 from penstock.keras.engine.network import Network
@@ -288,10 +291,11 @@ class Compiled(Network):
             if K.is_placeholder(tensor)
         ]
         inputs = arrays_of(x, [name for name, _ in fed], [K.int_shape(tensor) for _, tensor in fed], "input")
+        inputs = [x if K.is_sparse(fed[i][1]) else dense_rows(x) for i, x in enumerate(inputs)]
         if not targets:
             return check_sizes(Batch(inputs, [], None, inputs[0].shape[0] if inputs else 0))
         made = self._compiled_objective()
-        labels = arrays_of(y, made.target_names, made.target_shapes, "target")
+        labels = [dense_rows(label) for label in arrays_of(y, made.target_names, made.target_shapes, "target")]
         weights = sample_weights_of(sample_weight, class_weight, labels, made.target_names)
         size = inputs[0].shape[0] if inputs else len(labels[0]) if labels else 0
         return check_sizes(Batch(inputs, labels, weights, size))
@@ -346,18 +350,8 @@ class Compiled(Network):
                 x = x if hasattr(x, "__getitem__") else itertools.chain([first], x)
             return Generated(x, steps, prepared, ahead, workers, bool(shuffle))
         batch = self._batch(x, y, sample_weight, class_weight, targets)
+        if steps is not None:
+            return Repeated(batch, whole(steps))
         if not batch.inputs and not batch.targets:
-            if steps is None:
-                raise ValueError("If the model's inputs are tensors, you should specify the steps of an epoch.")
-            return Repeated(batch, steps)
+            raise ValueError("If the model's inputs are tensors, you should specify the steps of an epoch.")
         return Arrays(batch, batch_size, None, shuffle)
-
-
-class Repeated(Source):
-    """Steps that feed nothing: the model's inputs and targets are tensors."""
-
-    def __init__(self, batch: Batch, steps: int) -> None:
-        self._batch, self.steps = batch, steps
-
-    def epoch(self) -> Iterator[Batch]:
-        return itertools.repeat(Batch([], [], None, 1), self.steps or 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.client.variable import Variable
 from penstock.errors import UnimplementedError
 from penstock.export import export
 from penstock.keras import backend as K
@@ -34,6 +35,8 @@ class InputLayer(Layer):
                 None, None, "Inputs of models are not ragged here: feed padded arrays, with a Masking."
             )
         if input_tensor is not None:
+            if isinstance(input_tensor, Variable):
+                input_tensor = identity(input_tensor)
             dtype, shape = input_tensor.dtype, tuple(input_tensor.shape.as_list())
         elif "batch_shape" in kwargs or "batch_input_shape" in kwargs:
             shape = tuple(kwargs.pop("batch_input_shape", None) or kwargs.pop("batch_shape"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.export import export
 from penstock.keras.engine import training
-from penstock.keras.engine.batches import Arrays, is_elements, is_generator, take
+from penstock.keras.engine.batches import Arrays, Repeated, is_elements, is_generator, part
 from penstock.keras.engine.compiled import Compiled
 from penstock.keras.nested import one_or_list
 
@@ -42,9 +42,9 @@ class Model(Compiled):
     ) -> Any:
         """Train on arrays (lists or dicts of them for several inputs), a dataset, or a generator.
 
-        Returns the `History`. validation_split: the last part of the arrays is not trained on but evaluated.
-        class_weight: factors of losses by class number. Batches of generators are made ahead by threads, with
-        `use_multiprocessing` too.
+        Returns the `History`. steps_per_epoch: of arrays each step takes all, as in TensorFlow. validation_split: the
+        last part of the arrays is not trained on but evaluated. class_weight: factors of losses by class number.
+        Batches of generators are made ahead by threads, with `use_multiprocessing` too.
         """
         epochs = kwargs.pop("nb_epoch", epochs)
         if kwargs:
@@ -73,7 +73,7 @@ class Model(Compiled):
             if not isinstance(source, Arrays):
                 raise ValueError("`validation_split` is only supported when the data are arrays.")
             source, validation = _split(source, validation_split, batch_size, shuffle)
-        by_steps = not isinstance(source, Arrays)
+        by_steps = source.samples is None
         return training.fit(
             self, source, epochs, verbose, callbacks, validation, initial_epoch, by_steps, validation_freq
         )
@@ -176,5 +176,8 @@ def _split(source: Arrays, fraction: float, batch_size: int | None, shuffle: Any
     """The first samples to train on, and the last `fraction` of them to evaluate on."""
     everything = source._all
     at = int(everything.size * (1.0 - fraction))
-    first, last = take(everything, slice(0, at), at), take(everything, slice(at, None), everything.size - at)
-    return Arrays(first, batch_size, None, shuffle), Arrays(last, batch_size, None, False)
+    first, last = part(everything, slice(0, at), at), part(everything, slice(at, None), everything.size - at)
+    trained = (
+        Repeated(first, source.steps) if isinstance(source, Repeated) else Arrays(first, batch_size, None, shuffle)
+    )
+    return trained, Arrays(last, batch_size, None, False)

@@ -53,6 +53,13 @@ class Dense(core.Dense, Layer):
         super().build(TensorShape(input_shape))
         more_nodes(1 + self.use_bias)  # they are read
 
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if not K.is_sparse(inputs):
+            return super().call(inputs, *args, **kwargs)
+        outputs = K.dot(inputs, self.kernel)  # as in Keras; TensorFlow's refuses sparse inputs
+        outputs = outputs if self.bias is None else nn.bias_add(outputs, self.bias)
+        return outputs if self.activation is None else self.activation(outputs)
+
 
 @export("keras.layers.Activation")
 class Activation(Layer):
