@@ -975,6 +975,9 @@ EXPORTS: dict[str, dict[str, str]] = {
             "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
         ),
         "penstock.estimator.canned.dnn": "DNNClassifier DNNEstimator DNNRegressor",
+        "penstock.estimator.canned.head_classes": (
+            "BinaryClassHead LogisticRegressionHead MultiClassHead MultiLabelHead PoissonRegressionHead RegressionHead"
+        ),
         "penstock.estimator.canned.linear": "LinearClassifier LinearEstimator LinearRegressor",
         "penstock.estimator.canned.parsing": "classifier_parse_example_spec regressor_parse_example_spec",
         "penstock.estimator.estimator": "Estimator",

@@ -15,6 +15,12 @@ from penstock.estimator.canned.combined import DNNLinearCombinedRegressor as DNN
 from penstock.estimator.canned.dnn import DNNClassifier as DNNClassifier
 from penstock.estimator.canned.dnn import DNNEstimator as DNNEstimator
 from penstock.estimator.canned.dnn import DNNRegressor as DNNRegressor
+from penstock.estimator.canned.head_classes import BinaryClassHead as BinaryClassHead
+from penstock.estimator.canned.head_classes import LogisticRegressionHead as LogisticRegressionHead
+from penstock.estimator.canned.head_classes import MultiClassHead as MultiClassHead
+from penstock.estimator.canned.head_classes import MultiLabelHead as MultiLabelHead
+from penstock.estimator.canned.head_classes import PoissonRegressionHead as PoissonRegressionHead
+from penstock.estimator.canned.head_classes import RegressionHead as RegressionHead
 from penstock.estimator.canned.linear import LinearClassifier as LinearClassifier
 from penstock.estimator.canned.linear import LinearEstimator as LinearEstimator
 from penstock.estimator.canned.linear import LinearRegressor as LinearRegressor
@@ -56,7 +62,8 @@ __all__ = [
     "experimental", "export", "inputs", "tpu", "BaselineClassifier", "BaselineEstimator", "BaselineRegressor",
     "BoostedTreesClassifier", "BoostedTreesEstimator", "BoostedTreesRegressor", "DNNLinearCombinedClassifier",
     "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor", "DNNClassifier", "DNNEstimator", "DNNRegressor",
-    "LinearClassifier", "LinearEstimator", "LinearRegressor", "classifier_parse_example_spec",
+    "BinaryClassHead", "LogisticRegressionHead", "MultiClassHead", "MultiLabelHead", "PoissonRegressionHead",
+    "RegressionHead", "LinearClassifier", "LinearEstimator", "LinearRegressor", "classifier_parse_example_spec",
     "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter", "FinalExporter", "LatestExporter",
     "add_metrics", "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec", "train_and_evaluate",
     "WarmStartSettings", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues", "VocabInfo",

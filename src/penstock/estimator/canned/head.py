@@ -131,7 +131,7 @@ class Head(HeadBase):
             if mode == ModeKeys.EVAL:
                 metrics = self._metrics(found, predictions, extra)
                 return EstimatorSpec(mode, predictions=predictions, loss=loss, eval_metric_ops=metrics)
-            train_op = train_op_of(loss, optimizer, train_op_fn)
+            train_op = self._train_op(loss, optimizer, train_op_fn)
             total = reduce_sum(found.weights * get_op("OnesLike")(found.unreduced_loss))
         with name_scope(""):
             scalar(self.metric("loss"), loss)
@@ -140,6 +140,9 @@ class Head(HeadBase):
             if extra is not None:
                 scalar(self.metric("regularization_loss"), extra)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=train_op)
+
+    def _train_op(self, loss: Tensor, optimizer: Any, train_op_fn: Callable[[Tensor], Any] | None) -> Any:
+        return train_op_of(loss, optimizer, train_op_fn)
 
     def _metrics(self, found: LossSpec, predictions: dict[str, Any], extra: Tensor | None) -> Metrics:
         with name_scope(None, "metrics", [found.processed_labels, found.unreduced_loss]):
