@@ -208,3 +208,12 @@ def test_a_label_out_of_range_is_an_error_of_the_step() -> None:
     )
     with pytest.raises(tf.errors.InvalidArgumentError, match="Labels must be <= n_classes - 1"):
         run(found.training_loss)
+
+
+def test_programs_find_the_losses_of_a_step_by_their_names() -> None:  # LoggingTensorHook(["head/truediv", ...])
+    head = heads.binary_classification_head("w", loss_reduction=Reduction.SUM)
+    logits, labels, weights = np.float32([[2], [-1]]), np.array([1, 1]), np.float32([1, 3])
+    head.create_estimator_spec({"w": weights}, ModeKeys.TRAIN, logits, labels, train_op_fn=tf.identity)
+    total, average = run(["head/weighted_loss/Sum:0", "head/truediv:0"])
+    each = cross_entropy(logits[:, 0], labels)
+    assert (total, average) == pytest.approx(((each * weights).sum(), (each * weights).sum() / 4))

@@ -132,11 +132,13 @@ class Head(HeadBase):
                 metrics = self._metrics(found, predictions, extra)
                 return EstimatorSpec(mode, predictions=predictions, loss=loss, eval_metric_ops=metrics)
             train_op = self._train_op(loss, optimizer, train_op_fn)
-            total = reduce_sum(found.weights * get_op("OnesLike")(found.unreduced_loss))
+            average = None
+            if self._loss_reduction == Reduction.SUM:  # programs log it by its name, "head/truediv"
+                average = found.training_loss / reduce_sum(found.weights * get_op("OnesLike")(found.unreduced_loss))
         with name_scope(""):
             scalar(self.metric("loss"), loss)
-            if self._loss_reduction == Reduction.SUM:
-                scalar(self.metric("average_loss"), found.training_loss / total)
+            if average is not None:
+                scalar(self.metric("average_loss"), average)
             if extra is not None:
                 scalar(self.metric("regularization_loss"), extra)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=train_op)
