@@ -294,6 +294,16 @@ def test_str_of_data_is_the_data(tmp_path: Path) -> None:
     assert output_of(tmp_path, text) == "[250, 251, 252, 253] 1 c 2d\n"
 
 
+def test_strings_of_tensors_are_text_where_they_are_shown_or_joined(tmp_path: Path) -> None:
+    text = (
+        "import os\nimport tensorflow as tf\nwith tf.Session() as session:\n"
+        "    name, names = session.run([tf.constant('a_1'), tf.constant(['b', 'c'])])\n"
+        "print '%s' % name, '%s %03d' % (name, 3), '%(n)s' % {'n': name}, '{}.jpg {n}'.format(name, n=names[1])\n"
+        "print name, names[0], os.path.join('d', name), '%s' % ([1],), '%.1f' % 2\n"
+    )
+    assert output_of(tmp_path, text) == "a_1 a_1 003 a_1 a_1.jpg c\na_1 b d/a_1 [1] 2.0\n"
+
+
 def test_pickles_are_read_from_files_of_gfile_that_were_opened_for_text(tmp_path: Path) -> None:
     text = (
         "import cPickle\nimport tensorflow as tf\n"

@@ -316,6 +316,9 @@ class Meaning(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and (_is_bytes(node.left) or _is_bytes(node.right)):
             return _call("add", node, node.left, node.right)
+        if isinstance(node.op, ast.Mod) and _is_text(node.left):
+            node.right = _as_text(node.right)
+            return node
         if not (self._divides and isinstance(node.op, ast.Div)) or _is_float(node.left) or _is_float(node.right):
             return node
         return _call("div", node, node.left, node.right)
@@ -334,6 +337,11 @@ class Meaning(ast.NodeTransformer):
         mark_bytes(node)
         self.generic_visit(node)
         called = node.func
+        if _shows_text(called):
+            node.args = [_as_text(each) for each in node.args]
+            for keyword in node.keywords:
+                keyword.value = _as_text(keyword.value)
+            return node
         if isinstance(called, ast.Name) and called.id in TEXTS:  # unicode(text, "utf-8", errors="ignore")
             named = [keyword.arg for keyword in node.keywords]
             how = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
@@ -487,6 +495,25 @@ def _call(helper: str, node: ast.AST, *arguments: ast.expr) -> ast.Call:
     ast.copy_location(call, node)
     ast.copy_location(call.func, node)
     return call
+
+
+def _shows_text(called: ast.expr) -> bool:
+    """Whether it is `print`, `"...".format` or `os.path.join`."""
+    match called:
+        case ast.Name(id="print") | ast.Attribute(value=ast.Attribute(attr="path"), attr="join"):
+            return True
+        case ast.Attribute(value=text, attr="format"):
+            return _is_text(text)
+    return False
+
+
+def _as_text(node: ast.expr) -> ast.expr:
+    """A value where text is shown or joined: strings of tensors and files are bytes here, and were text."""
+    return node if isinstance(node, ast.Constant | ast.Starred) else _call("text", node, node)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_float(node: ast.expr) -> bool:

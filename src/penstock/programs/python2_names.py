@@ -152,10 +152,21 @@ def encode(text: Any, *how: Any, **named: Any) -> Any:
     return text.encode(*how, **named).decode(encoding)
 
 
+def text(value: Any) -> Any:
+    """Bytes, also in a tuple or dict, as the text that they were; other values as they are."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if type(value) is tuple and any(isinstance(each, bytes) for each in value):
+        return tuple(map(text, value))
+    if type(value) is dict and any(isinstance(each, bytes) for each in value.values()):
+        return {key: text(each) for key, each in value.items()}
+    return value
+
+
 def str_(kind: Any, *values: Any) -> Any:
     """`str(data)`, which was the data; bytes that are no UTF-8 come out of its text again where bytes are taken."""
     if kind is str and len(values) == 1 and isinstance(values[0], bytes):
-        return values[0].decode("utf-8", "surrogateescape")
+        return text(values[0])
     return kind(*values)
 
 
@@ -257,6 +268,7 @@ HELPERS: dict[str, Any] = {
     "_py2_decode": decode,
     "_py2_encode": encode,
     "_py2_str": str_,
+    "_py2_text": text,
     "_py2_sort": sort,
     "_py2_tostring": tostring,
     "_py2_itemset": itemset,
