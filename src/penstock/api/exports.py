@@ -624,6 +624,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "basic_rnn_seq2seq embedding_rnn_decoder embedding_rnn_seq2seq model_with_buckets rnn_decoder"
         ),
         "penstock.rnn.sequence_loss": "sequence_loss=legacy_sequence_loss sequence_loss_by_example",
+        "penstock.rnn.tied_seq2seq": "embedding_tied_rnn_seq2seq one2many_rnn_seq2seq tied_rnn_seq2seq",
     },
     "penstock.contrib.linalg": {
         "penstock.client.linear_operator": (
