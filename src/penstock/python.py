@@ -192,6 +192,7 @@ _RENAMED = {
     "ops.init_ops._assert_float_dtype": "penstock.inner.functions.assert_float_dtype",
     "ops.metrics_impl._confusion_matrix_at_thresholds": "penstock.metrics.thresholds.confusion_matrix_at_thresholds",
     "ops.metrics_impl._streaming_confusion_matrix": "penstock.metrics.means.streaming_confusion_matrix",
+    "ops.metrics_impl.metric_variable": "penstock.metrics.base.metric_variable",
     "ops.nn_ops.Convolution": "penstock.inner.convolution.Convolution",
     "ops.nn_ops.nth_element": "penstock.contrib.nn.nth_element",
     "ops.nn_ops._get_noise_shape": "penstock.ops.nn.dropout.as_noise_shape",

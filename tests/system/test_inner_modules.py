@@ -450,6 +450,15 @@ def test_what_tensorflow_had_as_models_works(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "penstock", "program.py"], cwd=tmp_path, check=True, timeout=300)
 
 
+def test_metrics_of_programs_make_their_variables_as_those_of_tensorflow() -> None:
+    from penstock.python.ops.metrics_impl import metric_variable
+
+    with tf.Graph().as_default():
+        total = metric_variable([2], tf.float32, name="total")
+        assert tf.get_collection(tf.GraphKeys.METRIC_VARIABLES) == tf.local_variables() == [total]
+        assert total.op.name == "total" and not tf.trainable_variables()
+
+
 def test_metrics_of_programs_take_the_streaming_confusion_matrix() -> None:
     """Values of TensorFlow 1.15."""
     from penstock.python.ops.metrics_impl import _streaming_confusion_matrix
