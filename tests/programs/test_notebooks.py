@@ -101,6 +101,18 @@ def test_tracebacks_name_cell_and_line_and_the_rest_is_not_run(tmp_path: Path) -
     ]
 
 
+def test_bars_of_notebooks_are_text(tmp_path: Path) -> None:
+    book = write(
+        tmp_path / "book.ipynb",
+        "from tqdm import tnrange, tqdm_notebook\nfrom tqdm.notebook import tqdm, trange",
+        "print(list(tqdm_notebook([5, 6], display=False)), list(tnrange(1, 3)), list(trange(2)))",
+        "with tqdm(total=4, desc='steps') as bar: bar.update(4)",
+    )
+    found = penstock_run(tmp_path, book.name)
+    assert found.stdout == "[5, 6] [1, 2] [0, 1]\n", found.stderr
+    assert "steps: 100%" in found.stderr and "a bar of tqdm for notebooks, as text" in found.stderr
+
+
 def test_cells_whose_author_says_that_they_fail_may_fail(tmp_path: Path) -> None:
     book = write(tmp_path / "book.ipynb", "1 / 0", "print('on')", tags={1: ["raises-exception"]})
     found = penstock_run(tmp_path, book.name)

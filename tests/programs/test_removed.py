@@ -350,12 +350,12 @@ CASES = {
         "for n in G.nodes():\n    if n == 3: G.remove_node(n)\n"
         "print(len(G), 1 in G.nodes(), [len(g) for g in nx.connected_component_subgraphs(G)])\n"
         "A = nx.adjacency_matrix(G)\nprint((A * A).todense().tolist())\n"
-        "print((nx.to_numpy_matrix(G) * [[1], [2], [3]]).tolist())\n"
+        "print((nx.to_numpy_matrix(G) * [[1], [2], [3]]).tolist(), nx.convert_matrix.to_numpy_matrix(G).shape)\n"
         "data = {'directed': False, 'multigraph': False, 'graph': [], 'nodes': [{'id': 'a'}, {'id': 'b'}],"
         " 'links': [{'source': 0, 'target': 1, 'w': 2}]}\n"
         "print(json_graph.node_link_graph(data).edges(data=True))\n",
         "1.11\n0 [(0, 1), (0, 3), (1, 2), (2, 3)] 3 dict_values([2, 2, 2, 2]) (2, {'x': 1})\n3 True [3]\n"
-        "[[1, 0, 1], [0, 2, 0], [1, 0, 1]]\n[[2.0], [4.0], [2.0]]\n[('a', 'b', {'w': 2})]\n",
+        "[[1, 0, 1], [0, 2, 0], [1, 0, 1]]\n[[2.0], [4.0], [2.0]] (3, 3)\n[('a', 'b', {'w': 2})]\n",
     ),
     "graphs as views, since NetworkX 2.0": (
         "import networkx as nx\nG = nx.path_graph(3)\nG.nodes[1]['x'] = 1\n"

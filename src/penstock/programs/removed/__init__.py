@@ -28,6 +28,7 @@ from penstock.programs.removed import (
     sklearn_arguments,
     standard,
     tensorboard,
+    tqdm,
 )
 from penstock.programs.removed.giving import ModuleOf, Source
 
@@ -56,6 +57,7 @@ PATCHES = [
         tensorboard,
         ruamel,
         cpuinfo,
+        tqdm,
     )
 ]
 """By module: what is done to it when it has been imported."""
@@ -68,6 +70,7 @@ MODULES: dict[str, ModuleOf] = {
 NAMES: dict[str, Mapping[str, Source]] = {
     **{name: names for library in (standard, scipy, sklearn, skimage, opencv) for name, names in library.NAMES.items()},
     "networkx": networkx.NAMES,
+    "networkx.convert_matrix": networkx.CONVERSIONS,
     "numpy": numpy.NAMES,
     "numpy.lib": numpy.LIB,
     "pandas": pandas.NAMES,

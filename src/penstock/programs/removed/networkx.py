@@ -157,6 +157,7 @@ NAMES: dict[str, Source] = {
     **{f.__name__: f"{__name__}:{f.__name__}"
        for f in (info, read_gpickle, to_numpy_matrix, to_scipy_sparse_matrix, write_gpickle)},
 }  # fmt: skip
+CONVERSIONS = {name: at for name, at in NAMES.items() if name.endswith(("_numpy_matrix", "_sparse_matrix"))}
 _MATRICES = (
     *("adjacency_matrix", "attr_sparse_matrix", "directed_laplacian_matrix", "incidence_matrix"),
     *("laplacian_matrix", "modularity_matrix", "normalized_laplacian_matrix"),
@@ -224,6 +225,7 @@ def patch(networkx: Any) -> None:
     networkx.Graph.edge = property(lambda self: self._adj)
     version = vars(networkx).pop("__version__")
     give(networkx, {name: at for name, at in NAMES.items() if not hasattr(networkx, name)}, "nx")
+    give(networkx.convert_matrix, CONVERSIONS, "nx.convert_matrix")
     others = vars(networkx)["__getattr__"]
 
     def __getattr__(name: str) -> Any:
