@@ -26,7 +26,15 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from penstock.programs import chained, fewer_results, list_indices, one_element, promotion, python2 as language
+from penstock.programs import (
+    chained,
+    fewer_results,
+    list_indices,
+    numba_functions,
+    one_element,
+    promotion,
+    python2 as language,
+)
 from penstock.programs.places import is_of_program
 from penstock.programs.python2_lists import VIEWS
 from penstock.programs.report import REPORT
@@ -126,10 +134,11 @@ def convert(
         from penstock.programs.python2_names import PARTLY
 
         tree, names = language.Gone(tree).visit(tree), PARTLY
-    tree = chained.converted(tree)
-    tree = promotion.Conversions(tree).visit(tree)
-    tree = one_element.Conversions(tree).visit(tree)
-    tree = list_indices.Conversions(tree).visit(fewer_results.Unpackings().visit(tree))
+    with numba_functions.left_alone(tree):
+        tree = chained.converted(tree)
+        tree = promotion.Conversions(tree).visit(tree)
+        tree = one_element.Conversions(tree).visit(tree)
+        tree = list_indices.Conversions(tree).visit(fewer_results.Unpackings().visit(tree))
     code = compile(ast.fix_missing_locations(tree), file, "exec", flags, dont_inherit=True)
     return Translated(code, {**names, **_HELPERS}, python2)
 

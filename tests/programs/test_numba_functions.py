@@ -1,0 +1,58 @@
+"""What Numba compiles is the program's own text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.programs.running import output_of
+
+# Numba here: what is compiled must not mention anything but its arguments and Python's functions.
+NUMBA = """
+import builtins
+class _Jit:
+    def __call__(self, *args, **options):
+        if len(args) == 1 and callable(args[0]) and not options:
+            unknown = set(args[0].__code__.co_names) - set(vars(builtins)) - {"np", "shape", "zeros"}
+            assert not unknown, unknown
+            return args[0]
+        return self
+jit = njit = _Jit()
+class cuda: jit = jit
+"""
+PROGRAM = """
+import numpy as np
+import numba
+from numba import jit, njit as compiled
+def plain(x):
+    values = np.zeros(2)
+    values[0] = x
+    return int(x), values[0]
+@jit(nopython=True)
+def walk(x, n):
+    found = np.zeros(n)
+    for i in range(n):
+        found[i] = int(x[i]) + float(i)
+    return found
+class Holder:
+    @staticmethod
+    @compiled
+    def half(x):
+        return int(x / 2)
+    @numba.cuda.jit("f(f)")
+    def third(x):
+        return int(x / 3)
+print(plain(np.array([3.0])), walk(np.array([1.5, 2.5]), 2), Holder.half(5), Holder.third(10))
+"""
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["stand-in", "Numba"])
+def test_functions_that_numba_compiles_stay_as_they_are(own: bool, tmp_path: Path) -> None:
+    text = PROGRAM
+    if own:
+        (tmp_path / "numba.py").write_text(NUMBA)
+    else:
+        pytest.importorskip("numba")
+        text = PROGRAM.replace('@numba.cuda.jit("f(f)")', "@staticmethod\n    @numba.njit")
+    assert output_of(tmp_path, text) == "(3, 3.0) [1. 3.] 2 3\n"
