@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import penstock as tf
+from penstock.contrib import seq2seq
+from penstock.graph.scopes import seed_count
 
 FIRST = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 1]])
 SECOND = np.array([[9, 8, 7], [0, 0, 0], [6, 5, 4], [3, 2, 1]])
@@ -77,3 +80,80 @@ def test_cells_make_all_their_variables_before_they_compute() -> None:
             tf.nn.static_rnn(make(), tf.unstack(x, axis=1), dtype=tf.float32)
             kernels = [op for op in graph.get_operations() if op.type == "RandomUniform"]
             assert tuple(op.get_attr("seed2") for op in kernels) == wanted
+
+
+def _decoded(batch: int | None, helper_of: Any, attention: Any = None, **settings: Any) -> list[int]:
+    """The seeds of the weights and draws of a decoder with a layer, and how many nodes there are then."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(1)
+        x, lengths = tf.placeholder(tf.float32, [batch, 7, 3]), tf.placeholder(tf.int32, [batch])
+        if attention is None:
+            cell, helper = tf.nn.rnn_cell.BasicLSTMCell(4), helper_of(x, lengths)
+        else:
+            cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), attention(4, x), attention_layer_size=6)
+            helper = helper_of(x, lengths)
+        state = cell.zero_state(tf.shape(x)[0], tf.float32)
+        decoder = seq2seq.BasicDecoder(cell, helper, state, tf.layers.Dense(5))
+        seq2seq.dynamic_decode(decoder, **settings)
+        drawn = ("RandomUniform", "Multinomial")
+        seeds = [op.get_attr("seed2") for op in graph.get_operations() if op.type in drawn]
+        return [*seeds, seed_count()]
+
+
+def _embedding() -> Any:
+    return tf.get_variable("e", [5, 3])
+
+
+def _first(x: Any) -> Any:
+    return tf.fill([tf.shape(x)[0]], 1)
+
+
+@pytest.mark.parametrize(
+    ("helper", "settings", "unknown", "known"),
+    [
+        (lambda x, n: seq2seq.TrainingHelper(x, n), {}, [137, 171, 263], [135, 169, 261]),
+        (
+            lambda x, n: seq2seq.TrainingHelper(x, n),
+            {"maximum_iterations": 5},
+            [151, 185, 279],
+            [149, 183, 277],
+        ),
+        (lambda x, n: seq2seq.TrainingHelper(x, n), {"impute_finished": True}, [137, 171, 269], [135, 169, 267]),
+        (
+            lambda x, n: seq2seq.TrainingHelper(x, n),
+            {"attention": seq2seq.LuongAttention},
+            [5, 225, 239, 308, 324, 422],
+            [5, 205, 219, 271, 287, 385],
+        ),
+        (
+            lambda x, n: seq2seq.TrainingHelper(x, n),
+            {"attention": seq2seq.BahdanauAttention},
+            [5, 225, 239, 295, 307, 334, 350, 448],
+            [5, 205, 219, 258, 270, 297, 313, 411],
+        ),
+        (
+            lambda x, n: seq2seq.GreedyEmbeddingHelper(_embedding(), _first(x), 2),
+            {"maximum_iterations": 5},
+            [5, 134, 168, 259],
+            [5, 132, 166, 257],
+        ),
+        (
+            lambda x, n: seq2seq.SampleEmbeddingHelper(_embedding(), _first(x), 2),
+            {"maximum_iterations": 5},
+            [5, 134, 168, 207, 296],
+            [5, 132, 166, 205, 294],
+        ),
+        (
+            lambda x, n: seq2seq.ScheduledEmbeddingTrainingHelper(x, n, _embedding(), 0.5),
+            {},
+            [5, 148, 182, 217, 255, 377],
+            [5, 146, 180, 215, 253, 375],
+        ),
+    ],
+)
+def test_decoders_draw_with_tensorflows_seeds(
+    helper: Any, settings: dict[str, Any], unknown: list[int], known: list[int]
+) -> None:
+    """TensorFlow 1.15.5's, with a batch that is unknown, and of 2."""
+    assert _decoded(None, helper, **settings) == unknown
+    assert _decoded(2, helper, **settings) == known

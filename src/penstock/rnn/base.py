@@ -296,7 +296,8 @@ def zeros_of(sizes: Any, batch_size: Any, dtype: Any) -> Any:
     def make(size: Any) -> Tensor:
         dims = TensorShape(size).as_list() if not isinstance(size, numbers.Integral) else [int(size)]
         known = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
-        with counted_as(8 if known is not None else 10):
+        computed = isinstance(batch_size, Tensor) and batch_size.op.type == "StridedSlice"
+        with counted_as(8 if known is not None and not computed else 10):  # TensorFlow does not see through a slice
             if known is not None:
                 return zeros([int(known), *dims], dtype)
             value = zeros(stack([convert_to_tensor(batch_size, "int32"), *dims]), dtype)

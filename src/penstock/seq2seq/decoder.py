@@ -10,6 +10,7 @@ from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
+from penstock.graph.scopes import counted_as, more_nodes
 from penstock.ops.array import shape
 from penstock.ops.cast import cast
 from penstock.ops.compare import logical_not, logical_or
@@ -120,12 +121,14 @@ def _loop(
     for size, dtype in zip(flatten(sizes), flatten(dtypes), strict=True):
         element = TensorShape([known_batch]).concatenate(TensorShape(size if isinstance(size, TensorShape) else [size]))
         arrays.append(TensorArray(dtype, 0, dynamic_size=True, element_shape=element))
-        if impute_finished:
-            blank.append(zeros_of(size, batch_size, dtype))
+        with counted_as(10):  # TensorFlow makes zeros in any case
+            if impute_finished:
+                blank.append(zeros_of(size, batch_size, dtype))
     start = map_structure(_loop_value, (finished, inputs, state))
 
     def body(time: Tensor, written: Any, before: Any, given: Any, ended: Tensor, lengths: Tensor) -> Any:
         outputs, after, following, now_ended = decoder.step(time, given, before)
+        more_nodes(1)
         same_structure(sizes, outputs)
         same_structure(before, after)
         same_structure(given, following)

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import more_nodes, name_scope
 from penstock.ops.arg_reductions import argmax
 from penstock.ops.array import shape, size
 from penstock.ops.cast import cast
@@ -149,6 +149,7 @@ class TrainingHelper(IdsHelper):
                 raise ValueError(f"Expected sequence_length to be a vector, but received shape: {lengths.shape}")
             self._zero_inputs = map_structure(lambda value: zeros_like(value[0]), inputs)
             self._batch_size = size(lengths)
+            more_nodes(4)  # here and below: TensorFlow reads in branches of a cond, not by where
 
     @property
     def inputs(self) -> Any:
@@ -168,17 +169,20 @@ class TrainingHelper(IdsHelper):
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         with name_scope(name, "TrainingHelperInitialize"):
+            more_nodes(5)
             finished = equal(zeros_like(self._sequence_length), self._sequence_length)
             return finished, self._read(convert_to_tensor(0), finished)
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "TrainingHelperSample", [time]):
+            more_nodes(1)
             return argmax(outputs, -1, output_type=int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         with name_scope(name, "TrainingHelperNextInputs", [time]):
+            more_nodes(6)
             following = convert_to_tensor(time) + 1
             finished = cast(following, self._sequence_length.dtype) >= self._sequence_length
             return finished, self._read(following, finished), state
@@ -222,6 +226,7 @@ class GreedyEmbeddingHelper(IdsHelper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
+        more_nodes(11)
         return equal(sample_ids, self._end_token), self._embedding_fn(sample_ids), state
 
 
@@ -244,7 +249,10 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         _scores(outputs)
         if self._softmax_temperature is not None:
             outputs = outputs / self._softmax_temperature
-        return drawn(outputs, self._seed)
+        more_nodes(24)  # TensorFlow draws from a distribution
+        found = drawn(outputs, self._seed)
+        more_nodes(9)
+        return found
 
 
 @export("contrib.seq2seq.InferenceHelper")

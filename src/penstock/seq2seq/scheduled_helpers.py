@@ -8,7 +8,7 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import more_nodes, name_scope
 from penstock.ops.arithmetic import maximum
 from penstock.ops.array import shape
 from penstock.ops.cast import cast
@@ -50,8 +50,11 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs]):
+            more_nodes(13)  # here and below: TensorFlow draws from distributions
+            chosen = _chosen(self._sampling_probability, shape(outputs)[:1], self._scheduling_seed)
+            more_nodes(32)
             ids = drawn(outputs, self._seed)
-            chosen = _chosen(self._sampling_probability, shape(ids), self._scheduling_seed)
+            more_nodes(9)
             return where(chosen, ids, fill(shape(ids), -1))
 
     def next_inputs(
@@ -59,6 +62,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     ) -> tuple[Any, Any, Any]:
         with name_scope(name, "ScheduledEmbeddingTrainingHelperNextInputs", [time, outputs]):
             finished, given, state = super().next_inputs(time, outputs, state, sample_ids)
+            more_nodes(16)  # TensorFlow's has a cond, and scatters what was sampled
             chosen = logical_and(sample_ids > -1, logical_not(reduce_all(finished)))
             return finished, where(chosen, self._embedding_fn(maximum(sample_ids, 0)), given), state
 
@@ -94,13 +98,17 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "ScheduledOutputTrainingHelperSample", [time]):
             rows = shape(flatten(outputs)[0])[:1]
-            return cast(_chosen(self._sampling_probability, rows, self._seed), "int32")
+            more_nodes(12)
+            chosen = _chosen(self._sampling_probability, rows, self._seed)
+            more_nodes(8)
+            return cast(chosen, "int32")
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         with name_scope(name, "ScheduledOutputTrainingHelperNextInputs", [time]):
             finished, given, state = super().next_inputs(time, outputs, state, sample_ids)
+            more_nodes(11)
             over = reduce_all(finished)
             own = outputs if self._next_inputs_fn is None else self._next_inputs_fn(outputs)
             if self._auxiliary is not None:
