@@ -116,3 +116,14 @@ print(data.reshape(count, width, 1).shape, numpy.reshape(data, (3, 2)).sum(), da
 def test_numbers_that_are_read_from_bytes_as_arrays_are_sizes(tmp_path: Path) -> None:
     """As until NumPy 1.12: the first loaders of MNIST read the number of images so."""
     assert output_of(tmp_path, SIZES) == "(2, 3, 1) 15 [[0, 1, 2], [3, 4, 5]]\n"
+
+
+def test_logs_are_formatted_so_too(tmp_path: Path) -> None:
+    text = (
+        "import logging\nimport numpy as np\nx = np.array([1.5])\n"
+        'logging.basicConfig(format="%(message)s")\nlogging.warning("v %f %s", x, x)\nlogging.warning("no %s")\n'
+        'logging.warning("%(a)d", {"a": x})\n'
+    )
+    (tmp_path / "program.py").write_text(text)
+    done = penstock_run(tmp_path, "program.py")
+    assert done.stderr.splitlines()[:3] == ["v 1.500000 [1.5]", "no %s", "1"], done.stderr

@@ -8,6 +8,7 @@ changed, so the syntax tree is: such calls and assignments try what Python does,
 from __future__ import annotations
 
 import ast
+import logging
 import math
 import opcode
 import re
@@ -179,6 +180,17 @@ def format_(text: str, values: Any) -> str:
     result = text % shown
     _count("%")
     return result
+
+
+def format_logs() -> None:
+    """Messages of `logging` with arguments (`logging.info("%f", x)`) are formatted so, too."""
+
+    def get_message(record: logging.LogRecord) -> str:
+        text = str(record.msg)
+        return format_(text, record.args) if record.args else text
+
+    if logging.LogRecord.getMessage.__name__ != get_message.__name__:
+        logging.LogRecord.getMessage = get_message  # type: ignore[method-assign]
 
 
 HELPERS: dict[str, Callable[..., Any]] = {_FORMAT: format_, _CALL: call, _INTO: into}

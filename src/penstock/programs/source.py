@@ -139,6 +139,7 @@ def convert(
         tree = promotion.Conversions(tree).visit(tree)
         tree = one_element.Conversions(tree).visit(tree)
         tree = list_indices.Conversions(tree).visit(fewer_results.Unpackings().visit(tree))
+    one_element.format_logs()
     code = compile(ast.fix_missing_locations(tree), file, "exec", flags, dont_inherit=True)
     return Translated(code, {**names, **_HELPERS}, python2)
 
