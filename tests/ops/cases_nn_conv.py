@@ -68,6 +68,7 @@ def conv_cases(
 CASES = [
     *conv_cases([2, 6, 3, 2], [2, 3, 2, 4], [1, 1], "VALID"),  # a filter as wide as the image
     *conv_cases([2, 6, 3, 1], [2, 3, 1, 4], [2, 2], "SAME"),
+    *conv_cases([2, 6, 3, 2], [2, 3, 2, 0], [1, 1], "SAME"),  # no filters
     *conv_cases([2, 6, 3, 1], [3, 3, 1, 4], [2, 3], "VALID"),
     *conv_cases((1, 3, 3, 1), (2, 2, 1, 1), (1, 1), "VALID"),
     *conv_cases((2, 3, 4, 2), (3, 2, 2, 2), (1, 1), "SAME"),

@@ -114,7 +114,7 @@ def forward_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
         extents = win.extents(sizes, w_dims[:-2])
         outs = [e.out for e in extents]
         channels = torch_filter_dims(w_dims, depthwise)[0]
-        if 0 in outs:
+        if 0 in outs or not channels:
             return lambda x, w, b=None: x.new_zeros(win.image(x.shape[0], outs, channels))
         paddings = Paddings.of(extents, sizes)
         even, pad = paddings.even, paddings.pad()
@@ -142,7 +142,7 @@ def backprop_input_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel
         sizes, groups = win.spatial(dims), groups_of(dims[win.channel_axis], w_dims, depthwise)
         extents = win.extents(sizes, w_dims[:-2])
         _check_grad(win, extents, g_dims, torch_filter_dims(w_dims, depthwise)[0])
-        if any(e.out == 0 for e in extents) or 0 in dims:
+        if any(e.out == 0 for e in extents) or 0 in dims or not w_dims[-1]:
             return lambda w, g: g.new_zeros(dims)
         if groups == 1 and not depthwise and _as_wide(win, sizes, w_dims, extents):
             row = sizes[1] * dims[3]
