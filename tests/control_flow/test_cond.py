@@ -721,3 +721,12 @@ def test_rows_that_a_branch_looks_up_are_the_gradient_of_the_table(use_resource:
                 np.testing.assert_array_equal(grad.values, 2 * start[rows].reshape(-1, 3))
         times = np.array([3, 3, 0, 1])[:, None]
         np.testing.assert_allclose(session.run(tf.convert_to_tensor(looped)), 2 * times * start)
+
+
+def test_cases_of_a_dict_are_tried_by_the_names_of_their_predicates() -> None:
+    """As in TensorFlow 1.15, where dicts had no order; those of an OrderedDict as they are."""
+    for kind, wanted in ((dict, 2.0), (collections.OrderedDict, 1.0)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            b, a = (tf.placeholder_with_default(True, [], name=name) for name in "ba")
+            branches = kind([(b, lambda: tf.constant(1.0)), (a, lambda: tf.constant(2.0))])
+            assert session.run(tf.case(branches, default=lambda: tf.constant(3.0))) == wanted

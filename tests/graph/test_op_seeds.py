@@ -105,6 +105,10 @@ IMAGES: dict[Any, list[int]] = {
         (lambda: tf.layers.flatten(tf.placeholder(tf.float32, [2, 3, 3])), 2),
         (lambda: tf.contrib.layers.flatten(tf.placeholder(tf.float32, [None, 3, 3])), 8),
         (lambda: tf.contrib.layers.flatten(tf.placeholder(tf.float32, [2, None])), 2),
+        (lambda: tf.assert_rank(tf.placeholder(tf.float32, [None]), 1), 4),
+        (lambda: tf.assert_rank_at_least(tf.placeholder(tf.float32), 1), 12),
+        (lambda: tf.assert_rank_in(tf.placeholder(tf.float32, [None]), [1, 2]), 6),
+        (lambda: tf.assert_rank_in(tf.placeholder(tf.float32), [1, 2]), 16),
         *[
             (lambda f=function, dims=dims: f(tf.placeholder(tf.float32, dims)), nodes)
             for function, counts in IMAGES.items()

@@ -13,7 +13,7 @@ from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, more_nodes, name_scope
 from penstock.ops.basic import no_op
 from penstock.ops.checks import Count, Text, all_of
 from penstock.ops.logging import Assert
@@ -45,6 +45,7 @@ def _assert_rank(
         if x.shape.ndims is not None and all(value is not None for value in known):
             numbers = [int(value) for value in known if value is not None]
             if any(fits(x.shape.ndims, number) for number in numbers):
+                more_nodes(1 + len(wanted))  # TensorFlow checks types of ranks by nodes, too
                 return no_op("static_checks_determined_all_ok")
             shown = numbers[0] if len(numbers) == 1 and default_name != "assert_rank_in" else tuple(numbers)
             raise ValueError(
@@ -58,6 +59,7 @@ def _assert_rank(
         ]
         with control_dependencies(scalar):
             rank = get_op("Rank")(x)
+        more_nodes(len(wanted))
         holds = get_op(op)(rank, wanted[0])
         for other in wanted[1:]:
             holds = get_op("LogicalOr")(holds, get_op(op)(rank, other))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -195,6 +196,8 @@ def case(
     more than one true predicate; without `default`, also for none.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    if isinstance(pred_fn_pairs, dict) and not isinstance(pred_fn_pairs, OrderedDict):
+        pairs.sort(key=lambda pair: str(getattr(pair[0], "name", "")))  # as TensorFlow does: dicts had no order
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError("pred_fn_pairs must be (pred, callable) pairs")
