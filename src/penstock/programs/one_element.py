@@ -185,9 +185,9 @@ def format_(text: str, values: Any) -> str:
 def format_logs() -> None:
     """Messages of `logging` with arguments (`logging.info("%f", x)`) are formatted so, too."""
 
-    def get_message(record: logging.LogRecord) -> str:
-        text = str(record.msg)
-        return format_(text, record.args) if record.args else text
+    def get_message(self: logging.LogRecord) -> str:
+        text = str(self.msg)
+        return format_(text, self.args) if self.args else text
 
     if logging.LogRecord.getMessage.__name__ != get_message.__name__:
         logging.LogRecord.getMessage = get_message  # type: ignore[method-assign]

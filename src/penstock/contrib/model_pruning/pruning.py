@@ -37,7 +37,7 @@ from penstock.train.global_step import get_global_step
 
 
 @export("contrib.model_pruning.get_pruning_hparams")
-def get_pruning_hparams() -> HParams:
+def get_pruning_hparams() -> Any:
     """The hyperparameters of `Pruning`, with their defaults (TF: tf.contrib.model_pruning.get_pruning_hparams).
 
     Masks are updated every `pruning_frequency` steps from `begin_pruning_step` to `end_pruning_step` (-1: for ever).

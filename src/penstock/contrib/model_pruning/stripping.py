@@ -44,5 +44,7 @@ def graph_def_from_checkpoint(checkpoint_dir: str, output_node_names: Sequence[s
     if path is None:
         raise ValueError(f"Could not find a checkpoint at: {checkpoint_dir}.")
     with Graph().as_default() as graph, Session() as session:
-        import_meta_graph(f"{path}.meta", clear_devices=True).restore(session, path)
+        saver = import_meta_graph(f"{path}.meta", clear_devices=True)
+        if saver is not None:  # the graph has variables
+            saver.restore(session, path)
         return convert_variables_to_constants(session, graph.as_graph_def(), list(output_node_names))
