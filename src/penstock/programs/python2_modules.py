@@ -9,6 +9,7 @@ from hashlib import algorithms_guaranteed, new as new_hash
 from types import ModuleType
 from typing import Any
 
+from penstock.gfile import GFile
 from penstock.programs.python2_temporary import temporary
 
 PREFIX = "penstock.programs.python2_modules."
@@ -80,7 +81,7 @@ def pickle_load(file: Any, **options: Any) -> Any:
     """Files that Python 2 wrote have texts as bytes: latin1 reads them, NumPy's arrays included."""
     import pickle
 
-    return pickle.load(getattr(file, "buffer", file), **{"encoding": "latin1", **options})
+    return pickle.load(_of_bytes(file), **{"encoding": "latin1", **options})
 
 
 def pickle_loads(data: Any, **options: Any) -> Any:
@@ -93,7 +94,14 @@ def pickle_dump(value: Any, file: Any, protocol: int | None = None, **options: A
     """Also into a file that was opened for text."""
     import pickle
 
-    pickle.dump(value, getattr(file, "buffer", file), protocol, **options)
+    pickle.dump(value, _of_bytes(file), protocol, **options)
+
+
+def _of_bytes(file: Any) -> Any:
+    """Of a file that was opened for text, the file of its bytes; tf.gfile's included."""
+    if isinstance(file, GFile):
+        file = file._open()
+    return getattr(file, "buffer", file)
 
 
 class Hash:
