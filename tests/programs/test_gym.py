@@ -21,6 +21,15 @@ CASES = {
         "print(first == again, env.reset().tolist() == first[1])\n",
         "True False\n",
     ),
+    "environments with goals": (
+        "import gym\nfrom gym import GoalEnv, spaces\nfrom gym.core import GoalEnv as again\n"
+        "class Reach(GoalEnv):\n    def __init__(self, keys):\n"
+        "        self.observation_space = spaces.Dict({key: spaces.Discrete(2) for key in keys})\n"
+        "    def reset(self):\n        super(Reach, self).reset()\n        return dict(observation=0)\n"
+        "print(again is GoalEnv is gym.GoalEnv, Reach(['observation', 'achieved_goal', 'desired_goal']).reset())\n"
+        "try:\n    Reach(['observation']).reset()\nexcept KeyError as error:\n    print(str(error)[:8])\n",
+        "True {'observation': 0}\n\"GoalEnv\n",
+    ),
     "the environment inside, and its attributes": (
         "import gym\nimport numpy as np\nenv = gym.make('CartPole-v0').unwrapped\nenv.reset()\n"
         "env.state = np.full(4, 0.25)\nprint(env.unwrapped.state[0], len(env.step(0)), env.x_threshold)\n"

@@ -236,7 +236,9 @@ def patch(gym: Any) -> None:
     )
     flattening = flatten_dict_wrapper(gym, wrappers["ObservationWrapper"])
     give(now.wrappers, {"Monitor": lambda: recorder, "FlattenDictWrapper": lambda: flattening})
-    give(now, {**gone, "benchmark_spec": lambda: benchmark_spec})
+    goals = cache(lambda: gym_own.goal_env(gym))
+    give(now, {**gone, "benchmark_spec": lambda: benchmark_spec, "GoalEnv": goals})
+    give(now.core, {"GoalEnv": goals})
 
 
 def _seen_as(name: str, module: ModuleType, **members: Any) -> Any:

@@ -163,3 +163,24 @@ def discrete_env() -> type:
             return self.s, reward, done, {"prob": probability}
 
     return DiscreteEnv
+
+
+def goal_env(gym: Any) -> Any:
+    """gym.GoalEnv, which Gym had until 0.21: an environment whose observations say what is to be achieved."""
+
+    class GoalEnv(gym.Env):
+        """Observations are dicts with the keys observation, achieved_goal and desired_goal."""
+
+        def reset(self, **options: Any) -> Any:
+            space = self.observation_space
+            if not isinstance(space, gym.spaces.Dict):
+                raise TypeError("GoalEnv requires an observation space of type gym.spaces.Dict")
+            for key in ("observation", "achieved_goal", "desired_goal"):
+                if key not in space.spaces:
+                    raise KeyError(f"GoalEnv requires the key {key!r} in its observation space.")
+
+        def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> float:
+            """What a subclass says of a goal that was achieved where another was desired."""
+            raise NotImplementedError
+
+    return GoalEnv
