@@ -730,3 +730,21 @@ def test_what_cpuinfo_finds_has_its_keys_of_then(tmp_path: Path) -> None:
         "import cpuinfo\ninfo = cpuinfo.get_cpu_info()\nprint(info['brand'], info['hz_advertised_raw'][0], len(info))\n"
     )
     assert output_of(tmp_path, text) == "A CPU 2900000000 5\n"
+
+
+def test_an_installed_library_for_tensorflow_gets_the_arrays_of_then_and_others_do_not(tmp_path: Path) -> None:
+    library = tmp_path / "site" / "library"
+    library.mkdir(parents=True)
+    (tmp_path / "site" / "today.py").write_text(
+        "import numpy as np\ndef copied(x):\n    return np.array(x, copy=False)\n"
+    )
+    (library / "__init__.py").write_text("import tensorflow as tf\n")
+    (library / "buffers.py").write_text("import numpy as np\ndef copied(x):\n    return np.array(x, copy=False)\n")
+    text = (
+        f"import site, sys\nsite.getusersitepackages = lambda: {str(tmp_path / 'site')!r}\n"
+        "from penstock.programs import places\nplaces._libraries.cache_clear()\nplaces.is_of_program.cache_clear()\n"
+        f"sys.path.append({str(tmp_path / 'site')!r})\n"
+        "from library.buffers import copied\nimport today\nprint(copied([1, 2]).sum())\n"
+        "try:\n    today.copied([1, 2])\nexcept ValueError:\n    print('refused')\n"
+    )
+    assert output_of(tmp_path, text) == "3\nrefused\n"

@@ -31,6 +31,24 @@ def is_of_program(file: str) -> bool:
     return not (os.path.abspath(file) + os.sep).startswith(_libraries())
 
 
+def is_of_then(frame: FrameType) -> bool:
+    """Whether code belongs to a program, or to a package for TensorFlow 1.x that is installed: one of which some loaded
+    module has imported TensorFlow. Those of today that programs use, such as pandas, do not."""
+    if is_of_program(frame.f_code.co_filename):
+        return True
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return package != "penstock" and _imports_tensorflow(package, len(sys.modules))
+
+
+@cache
+def _imports_tensorflow(package: str, loaded: int) -> bool:
+    """Of the modules that are loaded; asked again when there are more of them."""
+    tensorflow = sys.modules.get("tensorflow")
+    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == package]
+    members = (getattr(module, "__dict__", {}) for module in modules if tensorflow is not None)
+    return any(each.get("tf") is tensorflow or each.get("tensorflow") is tensorflow for each in members)
+
+
 def calling() -> FrameType:
     """The frame that called the function of Penstock which asks, past others of them that wrap it."""
     frame = sys._getframe(2)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.programs.places import calling, is_of_program
+from penstock.programs.places import calling, is_of_then
 from penstock.programs.removed.giving import ModuleOf, Source, give, rename_keywords
 from penstock.programs.report import REPORT
 
@@ -178,13 +178,13 @@ def _ragged(make: Callable[..., Any], label: str) -> Callable[..., Any]:
             return make(*arguments_of_objects(error, calling(), args), **options)
         except OverflowError:
             found, dtype = make(args[0]), args[1] if len(args) > 1 else options.get("dtype")
-            if not is_of_program(calling().f_code.co_filename) or dtype is None or found.dtype.kind not in "iu":
+            if not is_of_then(calling()) or dtype is None or found.dtype.kind not in "iu":
                 raise
             REPORT.use(f"{label} of numbers that are too large", calling())
             return make(found.astype(dtype), *args[1:], **options)
         except ValueError as error:
             caller = calling()
-            if not is_of_program(caller.f_code.co_filename):
+            if not is_of_then(caller):
                 raise
             if options.get("copy") is False:
                 REPORT.use(f"{label}(copy=False)", caller)
@@ -222,7 +222,7 @@ def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
             return make(shape, fill_value, dtype, *args, **options)
         except OverflowError:
             value = _numpy().asarray(fill_value)
-            if value.dtype.kind not in "iu" or not is_of_program(calling().f_code.co_filename):
+            if value.dtype.kind not in "iu" or not is_of_then(calling()):
                 raise
             REPORT.use("np.full of a number that is too large", calling())
             return make(shape, value.astype(dtype), dtype, *args, **options)

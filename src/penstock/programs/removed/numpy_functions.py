@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.programs.places import calling, is_of_program
+from penstock.programs.places import calling, is_of_then
 from penstock.programs.report import REPORT
 
 sctypes: dict[str, list[type]] = {
@@ -84,7 +84,7 @@ def _of_kinds(ask: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(ask)
     def asking(arg1: Any, arg2: Any) -> Any:
-        if isinstance(arg2, (type, str)) and arg2 in _GENERAL and is_of_program(calling().f_code.co_filename):
+        if isinstance(arg2, (type, str)) and arg2 in _GENERAL and is_of_then(calling()):
             REPORT.use(f"np.issubdtype of {getattr(arg2, '__name__', arg2)}", calling())
             arg2 = _GENERAL[arg2]
         return ask(arg1, arg2)
@@ -105,7 +105,7 @@ def _of_a_kind(make: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(options.get("dtype"), type):
                 named["dtype"] = _OF_KIND.get(options["dtype"], options["dtype"])
             caller = calling()
-            if (meant, named) == ([*args], options) or not is_of_program(caller.f_code.co_filename):
+            if (meant, named) == ([*args], options) or not is_of_then(caller):
                 raise
             REPORT.use(f"np.{make.__name__} of a kind of types", caller)
             return make(*meant, **named)
@@ -120,7 +120,7 @@ def _flat_inverse(find: Callable[..., Any]) -> Callable[..., Any]:
     def finding(ar: Any, return_index: Any = False, return_inverse: Any = False, *args: Any, **options: Any) -> Any:
         found = find(ar, return_index, return_inverse, *args, **options)
         axis = args[1] if len(args) > 1 else options.get("axis")
-        if return_inverse and axis is None and is_of_program(calling().f_code.co_filename):
+        if return_inverse and axis is None and is_of_then(calling()):
             at = 2 if return_index else 1
             return (*found[:at], found[at].ravel(), *found[at + 1 :])
         return found
@@ -146,7 +146,7 @@ def _of_vectors(solve: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(solve)
     def solving(a: Any, b: Any) -> Any:
-        if 1 < np.ndim(b) == np.ndim(a) - 1 and is_of_program(calling().f_code.co_filename):
+        if 1 < np.ndim(b) == np.ndim(a) - 1 and is_of_then(calling()):
             REPORT.use("np.linalg.solve of a vector for each matrix", calling())
             return solve(a, np.asarray(b)[..., None])[..., 0]
         return solve(a, b)
@@ -165,7 +165,7 @@ def _of_rows(function: Callable[..., Any], label: str, by_libraries: bool = Fals
         except NotImplementedError as error:
             return _of_tensors(function, error, calling(), args, options)
         except ValueError as error:
-            ours = by_libraries or is_of_program(calling().f_code.co_filename)
+            ours = by_libraries or is_of_then(calling())
             if "inhomogeneous" not in str(error) or not ours:
                 raise
             REPORT.use(f"{label} of rows of different lengths", calling())
