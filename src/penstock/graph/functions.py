@@ -72,8 +72,9 @@ class FunctionGraph(Graph):
             assert self.outer is not None
             # What is copied may be of any graph: input functions of then use data sets that were made before them.
             elsewhere = self.by_value and not self.takes_from(tensor.graph)
-            within = isinstance(self.outer, FunctionGraph) and not elsewhere
-            before = self.outer.capture(tensor) if within else tensor
+            before = tensor
+            if isinstance(self.outer, FunctionGraph) and not elsewhere:
+                before = self.outer.capture(tensor)
             if before.graph is not self.outer and not elsewhere:
                 raise ValueError(f"{tensor.name!r} is in another graph than the function and the graphs around it")
             with self.as_default(), outside(None), self.name_scope(None), self.device(None):
