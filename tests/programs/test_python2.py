@@ -116,6 +116,13 @@ CASES = {
         "print h.hexdigest()[:8], hashlib.md5(b'ab').hexdigest()[:8], hashlib.new('sha1', 'ab').copy().digest_size\n",
         "da23614e 187ef443 20\n",
     ),
+    "text for functions in C": (
+        "import ctypes\nfrom ctypes import cdll\nlib = cdll.LoadLibrary(None)\n"
+        "print lib.strlen('abc'), ctypes.CDLL(None).atoi('42'), lib.strlen(ctypes.create_string_buffer('abcd'))\n"
+        "lib.strchr.argtypes = [ctypes.c_char_p, ctypes.c_int]\nlib.strchr.restype = ctypes.c_char_p\n"
+        "print len(lib.strchr('hello', ord('l'))), ctypes.sizeof(ctypes.c_int)\n",
+        "3 42 4\n3 4\n",
+    ),
     "an encoding that is not declared": ("print 'caf\xe9'\n", "caf\xe9\n"),
 }
 

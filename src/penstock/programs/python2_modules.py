@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from penstock.gfile import GFile
+from penstock.programs.python2_ctypes import NAMES as _CTYPES
 from penstock.programs.python2_temporary import temporary
 
 PREFIX = "penstock.programs.python2_modules."
@@ -33,6 +34,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands": ("subprocess",),
     "cookielib": ("http.cookiejar",),
     "copy_reg": ("copyreg",),
+    "ctypes": ("ctypes",),
     "hashlib": ("hashlib",),
     "httplib": ("http.client",),
     "pickle": ("pickle",),
@@ -130,6 +132,7 @@ EXTRA: dict[str, dict[str, Any]] = {
     "StringIO": {"StringIO": StringIO},
     "cStringIO": {"StringIO": StringIO},
     "cPickle": _PICKLE,
+    "ctypes": _CTYPES,
     "pickle": _PICKLE,
     "hashlib": {"new": _hash_new, **{name: partial(_hash_new, name) for name in algorithms_guaranteed}},
     "tempfile": {name: partial(temporary, name) for name in ("NamedTemporaryFile", "TemporaryFile")},
