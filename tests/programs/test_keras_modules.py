@@ -196,3 +196,13 @@ image = array_to_img(np.ones((3, 4, 5)), dim_ordering="th")
 print(img_to_array(image, dim_ordering="th").shape, img_to_array(image, dim_ordering="tf").shape)
 """
     assert output_of(tmp_path, text) == "channels_first channels_last channels_last\n(3, 4, 5) (4, 5, 3)\n"
+
+
+def test_keras_is_called_so(tmp_path: Path) -> None:
+    text = """
+import keras
+import keras.engine.topology, keras.utils.np_utils
+from keras.layers import Dense
+print(keras.__name__, keras.layers.Dense is Dense, keras.engine.topology.Layer is keras.layers.Layer)
+"""
+    assert output_of(tmp_path, text) == "keras True True\n"
