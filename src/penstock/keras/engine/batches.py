@@ -225,10 +225,10 @@ class Elements(Source):
 
 def part(batch: Batch, rows: slice, size: int) -> Batch:
     """Some rows of all arrays, of sparse matrices as such."""
-    parts = [
+    inputs, targets = (
         [x.part(rows) if isinstance(x, DenseRows) else x[rows] for x in of] for of in (batch.inputs, batch.targets)
-    ]
-    return Batch(*parts, None if batch.weights is None else [x[rows] for x in batch.weights], size)
+    )
+    return Batch(inputs, targets, None if batch.weights is None else [x[rows] for x in batch.weights], size)
 
 
 def whole(steps: Any) -> int | None:

@@ -182,8 +182,8 @@ class Optimizer(Trackable):
     def _updates(self, grads: list[Any], params: list[Any]) -> list[Any]:
         self.make_slots(params)
         places = [self._slotted.index(id(param)) for param in params]
-        follows = isinstance(self._lr, _SCHEDULE)
-        rate = convert_to_tensor(self._lr(self.iterations.value()) if follows else self._lr)
+        lr = self._lr
+        rate = convert_to_tensor(lr(self.iterations.value()) if isinstance(lr, _SCHEDULE) else lr)
         if self.initial_decay > 0:
             rate = rate * (1.0 / (1.0 + self.decay.value() * cast(self.iterations.value(), "float32")))
         t = cast(self.iterations.value() + 1, "float32")
