@@ -127,6 +127,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.keras.datasets": {
         "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters"
     },
+    "penstock.keras.optimizers": {"penstock.keras.optimizers": "schedules"},
     "penstock.keras.preprocessing": {"penstock.keras.preprocessing": "image sequence text"},
     "penstock.keras.wrappers": {"penstock.keras.wrappers": "scikit_learn"},
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},

@@ -1389,6 +1389,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.models.loading": "clone_model load_model model_from_config model_from_json model_from_yaml",
     },
     "penstock.keras.optimizers": {
+        "penstock.keras.optimizers": "schedules",
         "penstock.keras.optimizers.base": "Optimizer deserialize get serialize",
         "penstock.keras.optimizers.classes": "Adadelta Adagrad Adam Adamax Nadam RMSprop SGD",
     },

@@ -1,4 +1,5 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.keras.optimizers import schedules as schedules
 from penstock.keras.optimizers.base import Optimizer as Optimizer
 from penstock.keras.optimizers.base import deserialize as deserialize
 from penstock.keras.optimizers.base import get as get
@@ -12,5 +13,6 @@ from penstock.keras.optimizers.classes import RMSprop as RMSprop
 from penstock.keras.optimizers.classes import SGD as SGD
 
 __all__ = [
-    "Optimizer", "deserialize", "get", "serialize", "Adadelta", "Adagrad", "Adam", "Adamax", "Nadam", "RMSprop", "SGD"
+    "schedules", "Optimizer", "deserialize", "get", "serialize", "Adadelta", "Adagrad", "Adam", "Adamax", "Nadam",
+    "RMSprop", "SGD"
 ]
