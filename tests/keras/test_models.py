@@ -431,6 +431,33 @@ def test_an_error_in_a_generator_reaches_fit() -> None:
         small().fit_generator(broken(), steps_per_epoch=3, verbose=0)
 
 
+def test_numbers_of_classes_may_lack_a_last_dimension() -> None:
+    """As in tf.keras of TensorFlow 1.15, also from a dataset; the loss is cross entropy of each step of a sequence."""
+    words = np.arange(12).reshape(2, 6) % 5
+    model = tf.keras.Sequential([L.Embedding(5, 4, input_length=6), L.Dense(5, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    odds = model.predict(words)
+    expected = -np.log(np.take_along_axis(odds, words[..., None], -1)).mean()
+    right = (odds.argmax(-1) == words).mean()
+    pairs = tf.data.Dataset.from_tensor_slices((words, words)).batch(2)
+    for result in (
+        model.evaluate(words, words, verbose=0),
+        model.evaluate(words, words[..., None], verbose=0),
+        model.evaluate(pairs, steps=1, verbose=0),
+    ):
+        assert np.allclose(result, [expected, right], atol=1e-5)
+
+
+def test_targets_of_most_losses_are_broadcast() -> None:
+    """As in tf.keras of TensorFlow 1.15 (not in Keras 2.2.5), where only three losses ask for the outputs' shape."""
+    model = tf.keras.Sequential([L.Dense(5, input_shape=(6,))])
+    model.compile("sgd", "mae")
+    assert np.isclose(model.evaluate(X, Y, verbose=0), np.abs(model.predict(X) - Y).mean(), atol=1e-5)
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"to have shape \(5,\) but got array with shape \(1,\)"):
+        model.evaluate(X, Y, verbose=0)
+
+
 def test_arrays_that_do_not_fit_are_refused_with_both_shapes() -> None:
     model = small()
     with pytest.raises(ValueError, match=r"expected dense_input to have shape \(6,\) but got array with shape \(3,\)"):

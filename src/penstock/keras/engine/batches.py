@@ -249,11 +249,13 @@ def is_generator(x: Any) -> bool:
 # --- arrays ---------------------------------------------------------------------------------------------
 
 
-def arrays_of(data: Any, names: list[str], shapes: list[Any], what: str) -> list[np.ndarray]:
+def arrays_of(
+    data: Any, names: list[str], shapes: list[Any], what: str, of_classes: list[bool] | None = None
+) -> list[np.ndarray]:
     """Arrays for inputs or targets with these names and shapes: `data` is one, a list, or a dict by name.
 
-    Vectors become columns where those are expected. Raises ValueError, in Keras' words, if their number or shapes do
-    not fit.
+    Vectors become columns where those are expected, and arrays `of_classes` get a last dimension of 1. Raises
+    ValueError, in Keras' words, if their number or shapes do not fit.
     """
     if not names:
         return []
@@ -274,6 +276,9 @@ def arrays_of(data: Any, names: list[str], shapes: list[Any], what: str) -> list
             f"size the model expected. Expected to see {len(names)} array(s), but instead got {len(values)}."
         )
     arrays = [_column(value, shape) for value, shape in zip(values, shapes, strict=True)]
+    for i, shape in enumerate(shapes):
+        if of_classes and of_classes[i] and arrays[i].ndim == len(shape) - 1:
+            arrays[i] = np.expand_dims(arrays[i], -1)
     for name, array, shape in zip(names, arrays, shapes, strict=True):
         _check_shape(array, shape, f"Error when checking {what}: expected {name} to have")
     return arrays

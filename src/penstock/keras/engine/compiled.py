@@ -295,7 +295,8 @@ class Compiled(Network):
         if not targets:
             return check_sizes(Batch(inputs, [], None, inputs[0].shape[0] if inputs else 0))
         made = self._compiled_objective()
-        labels = [dense_rows(label) for label in arrays_of(y, made.target_names, made.target_shapes, "target")]
+        arrays = arrays_of(y, made.target_names, made.target_shapes, "target", made.of_classes)
+        labels = [dense_rows(label) for label in arrays]
         weights = sample_weights_of(sample_weight, class_weight, labels, made.target_names)
         size = inputs[0].shape[0] if inputs else len(labels[0]) if labels else 0
         return check_sizes(Batch(inputs, labels, weights, size))

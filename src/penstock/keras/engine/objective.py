@@ -21,6 +21,13 @@ from penstock.ops.cast import cast
 from penstock.ops.filling import ones_like
 from penstock.ops.reduce import reduce_mean, reduce_sum
 
+_OF_CLASSES = {"sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"}
+_OF_OUTPUTS_SHAPE = {
+    "mean_squared_error", "MeanSquaredError", "binary_crossentropy", "BinaryCrossentropy", "categorical_crossentropy",
+    "CategoricalCrossentropy",
+}  # fmt: skip
+"""Losses whose targets must have the outputs' shape."""
+
 
 @dataclass
 class Objective:
@@ -31,6 +38,8 @@ class Objective:
     fed_targets: list[Any] = field(default_factory=list)
     target_names: list[str] = field(default_factory=list)
     target_shapes: list[Any] = field(default_factory=list)
+    of_classes: list[bool] = field(default_factory=list)
+    """For each fed target, whether it has numbers of classes: a last dimension of 1 may be left out there."""
     weights: list[Any] = field(default_factory=list)
     """For each fed target a placeholder of weights of its samples; none if samples are not weighted."""
     names: list[str] = field(default_factory=list)
@@ -80,6 +89,7 @@ def objective(
             made_of.fed_targets.append(target)
             made_of.target_names.append(name)
             made_of.target_shapes.append(_target_shape(function, output))
+            made_of.of_classes.append(_name_of(function) in _OF_CLASSES)
         if fed and unweighted is not None:
             temporal = _per_output(model.sample_weight_mode, names, "sample_weight_mode")[names.index(name)]
             weight = K.placeholder(ndim=2 if temporal == "temporal" else 1, name=f"{name}_sample_weights")
@@ -106,13 +116,23 @@ def objective(
 def _target_shape(function: Any, output: Any) -> Any:
     """The shape that targets must have, or None if any does."""
     shape = K.int_shape(output)
-    name = getattr(function, "__name__", type(function).__name__)
     if not shape:
         return None
-    if name in ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"):
+    if _name_of(function) in _OF_CLASSES:
         return (*shape[:-1], 1)
     ours = getattr(function, "__module__", type(function).__module__).startswith("penstock.")
-    return shape if ours or len(shape) == 1 else None  # vectors stay vectors, as the placeholder of such an output is
+    if not ours and len(shape) > 1:
+        return None
+    return _sizes(function, shape)  # vectors stay vectors, as the placeholder of such an output is
+
+
+def _name_of(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _sizes(function: Any, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """The sizes that targets must have. Of other losses they may be broadcast, as in tf.keras of TensorFlow 1.15."""
+    return shape if _name_of(function) in _OF_OUTPUTS_SHAPE else (None,) * len(shape)
 
 
 def _masked(losses: Any, mask: Any) -> Any:
