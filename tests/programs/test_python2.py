@@ -279,6 +279,32 @@ def test_temporary_files_of_python_2_give_back_data(tmp_path: Path) -> None:
     assert output_of(tmp_path, text) == "44850\n{'a': 1}\n5\n5\nzipped\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("import json\njson.dump({'a': 7 / 2}, open('f', 'wb'))\nprint(open('f').read())\n", '{"a": 3}'),
+        ("import json\nwith open('f', 'wb') as f:\n    json.dump(7 / 2, f)\nprint(open('f').read())\n", "3"),
+        ("import csv\nf = open('f', 'wb')\ncsv.writer(f).writerow([7 / 2])\nf.close()\nprint(open('f').read(1))\n", "3"),
+        ("f = open('f', 'wb')\nf.write('%d' % (7 / 2))\nf.close()\nprint(open('f').read())\n", "3"),
+        ("open('f', 'w').write('a b')\nfor x in open('f', 'rb'):\n    print(x.strip().split(' '))\n", "['a', 'b']"),
+        ("open('f', 'w').write('é')\nfor each in open('f'):\n    print(len(each.decode('utf-8')))\n", "1"),
+        ("import subprocess\nout = subprocess.check_output(['echo', 'a'])\nprint(out.split('\\n')[0])\n", "a"),
+        ("print(sorted([3, 1], cmp=lambda a, b: a - b))\n", "[1, 3]"),
+        ("import pickle\nf = open('f', 'w')\npickle.dump(3, f)\nf.close()\nprint(pickle.load(open('f')) / 2)\n", "1"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_taken_for_text_tell_python_2(tmp_path: Path, text: str, printed: str) -> None:
+    assert output_of(tmp_path, "# coding: utf-8\n" + text) == printed + "\n"
+
+
+def test_text_in_base_64_is_text(tmp_path: Path) -> None:
+    text = (
+        "import base64\nprint base64.b64encode('abc') + '!', len(base64.b64decode('YWJj'))\n"
+        "print base64.encodestring('abc'), base64.urlsafe_b64encode(b'\\xff\\xfe')\n"
+    )
+    assert output_of(tmp_path, text) == "YWJj! 3\nYWJj\n __4=\n"
+
+
 def test_pickles_go_through_files_of_gfile_that_are_opened_for_text(tmp_path: Path) -> None:
     text = (
         "import cPickle\nimport numpy as np\nimport tensorflow as tf\n"

@@ -99,7 +99,13 @@ _OF_ALL = frozenset({None, "Exception", "BaseException", "StandardError"})
 """Errors that a name which is not there raises, and handlers of all errors (None: `except:`)."""
 ITERATOR = frozenset({"__iter__", "next"})
 """Methods of a class that is an iterator in Python 2."""
-FILES = (frozenset({"open", "pickle"}), frozenset({"open", "split"}), frozenset({"read", "decode"}))
+_WITH_OPEN = "pickle", "json", "csv", "write", "split", "strip", "startswith", "decode"
+FILES = (
+    *(frozenset({"open", each}) for each in _WITH_OPEN),
+    *(frozenset({"check_output", each}) for each in ("split", "strip")),
+    *(frozenset({each, "cmp"}) for each in ("sort", "sorted")),
+    frozenset({"read", "decode"}),
+)
 """Names that code mentions which may read or write bytes as text."""
 
 
@@ -260,6 +266,9 @@ def python2_line(tree: ast.Module) -> int | None:
         match node:
             case ast.Name(id=name) if name in gone:
                 return node.lineno
+            case ast.Call(ast.Name("sorted") | ast.Attribute(attr="sort"), keywords=options):
+                if any(option.arg == "cmp" for option in options):
+                    return node.lineno
             case ast.Import(names=names) if any(alias.name in GONE_MODULES for alias in names):
                 return node.lineno
             case ast.ImportFrom(module=name, level=0) if name in GONE_MODULES:

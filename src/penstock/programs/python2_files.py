@@ -1,5 +1,5 @@
-"""Programs that parse as Python 3 but read or write files as only Python 2 did: bytes were text, and `print >> file`
-wrote to it."""
+"""Programs that parse as Python 3 but read or write files, or what other programs print, as only Python 2 did: bytes
+were text, and `print >> file` wrote to it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ def may_print_to_files(code: CodeType) -> bool:
 
 
 def takes_for_text(tree: ast.Module, nodes: Iterable[ast.AST]) -> int | None:
-    """A line of those nodes that pickles to or from a file of text, decodes what it reads from one, or splits what it
-    reads from a file of bytes by text."""
-    pickle = _names_of_pickle(tree)
-    return next((node.lineno for node in nodes if isinstance(node, ast.Call) and _is_sign(node, tree, pickle)), None)
+    """A line of those nodes that pickles to or from a file of text, decodes what it reads from one, writes text into a
+    file of bytes, or splits by text what it reads from one or what another program prints."""
+    files = _Files(tree)
+    for node in nodes:
+        if isinstance(node, ast.Call) and (_is_sign(node, files) or _writes_text(node, files)):
+            return node.lineno
+        if isinstance(node, ast.For) and _takes_lines(node, files):
+            return node.lineno
+    return None
 
 
 def prints_to_file(tree: ast.Module) -> int | None:
@@ -39,49 +44,133 @@ def prints_to_file(tree: ast.Module) -> int | None:
     return None
 
 
-def _names_of_pickle(tree: ast.Module) -> set[str]:
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
-    return {alias.asname or alias.name for node in imports for alias in node.names if alias.name == "pickle"}
+class _Files:
+    """What is known of a text's names: those of the module pickle, values of others, and of files in a `with`."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.pickle = set[str]()
+        self._values: dict[str, list[ast.expr]] = {}
+        self._entered: dict[ast.Name, list[ast.expr]] = {}
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names=names):
+                    self.pickle |= {each.asname or each.name for each in names if each.name == "pickle"}
+                case ast.Assign(targets=targets, value=value):
+                    for target in targets:
+                        if isinstance(target, ast.Name):
+                            self._values.setdefault(target.id, []).append(value)
+                case ast.With(items=items):
+                    entered = {
+                        i.optional_vars.id: i.context_expr for i in items if isinstance(i.optional_vars, ast.Name)
+                    }
+                    for name in ast.walk(node) if entered else ():
+                        if isinstance(name, ast.Name) and isinstance(entered.get(name.id), ast.Call):
+                            self._entered.setdefault(name, []).append(entered[name.id])
+
+    def values_of(self, name: ast.Name) -> list[ast.expr]:
+        """What a name may stand for: what a `with` around it enters, or else all that is assigned to it."""
+        return self._entered.get(name) or self._values.get(name.id, [])
+
+    def mode(self, file: ast.expr, unknown: str = "b") -> str:
+        """A mode of `file`, a call of open or the name of such, if all its modes are for bytes or all for text."""
+        if isinstance(file, ast.Name):
+            opened = {self.mode(value, "?") if isinstance(value, ast.Call) else "?" for value in self.values_of(file)}
+            alike = "?" not in opened and len({"b" in mode for mode in opened}) == 1
+            return opened.pop() if alike else unknown
+        match file:
+            case ast.Call(ast.Name("open"), args=[_, ast.Constant(str(mode))], keywords=[]):
+                return mode
+            case ast.Call(
+                ast.Attribute(ast.Attribute(_, "gfile"), "FastGFile" | "GFile" | "Open"),
+                args=[_, ast.Constant(str(mode))],
+                keywords=[],
+            ):
+                return mode
+            case ast.Call(ast.Name("open"), args=[_], keywords=[]):
+                return "r"
+        return unknown
 
 
-def _is_sign(node: ast.Call, tree: ast.Module, pickle: set[str]) -> bool:
+def _is_sign(node: ast.Call, files: _Files) -> bool:
     match node:
-        case ast.Call(ast.Attribute(ast.Name(name), "dump"), args=[_, file, *_]) if name in pickle:
-            return "b" not in _mode(file, tree)
-        case ast.Call(ast.Attribute(ast.Name(name), "load"), args=[file, *_]) if name in pickle:
-            return "b" not in _mode(file, tree)
+        case ast.Call(ast.Attribute(ast.Name(name), "dump"), args=[_, file, *_]) if name in files.pickle:
+            return "b" not in files.mode(file)
+        case ast.Call(ast.Attribute(ast.Name(name), "load"), args=[file, *_]) if name in files.pickle:
+            return "b" not in files.mode(file)
         case ast.Call(
             ast.Attribute(ast.Call(ast.Attribute(ast.Call() as file, "read" | "readline")), "split"),
             args=[ast.Constant(str()), *_],
         ):
-            return "b" in _mode(file, tree, unknown="")
+            return "b" in files.mode(file, unknown="")
         case ast.Call(ast.Attribute(ast.Call(ast.Attribute(file, "read" | "readline")), "decode")):
-            return "b" not in _mode(file, tree)
+            return "b" not in files.mode(file)
+        case ast.Call(ast.Attribute(output, "split" | "strip"), args=[ast.Constant(str()), *_]):
+            return _is_output(output, files)
     return False
 
 
-def _mode(file: ast.expr, tree: ast.Module, unknown: str = "b") -> str:
-    """The mode that `file`, a call of open or, in `tree`, the name of one in a `with`, is opened with."""
-    if isinstance(file, ast.Name):
-        opened = {
-            _mode(item.context_expr, tree)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.With) and any(each is file for each in ast.walk(node))
-            for item in node.items
-            if isinstance(item.context_expr, ast.Call)
-            and isinstance(item.optional_vars, ast.Name)
-            and item.optional_vars.id == file.id
-        }
-        return opened.pop() if len(opened) == 1 else unknown
-    match file:
-        case ast.Call(ast.Name("open"), args=[_, ast.Constant(str(mode))], keywords=[]):
-            return mode
-        case ast.Call(
-            ast.Attribute(ast.Attribute(_, "gfile"), "FastGFile" | "GFile" | "Open"),
-            args=[_, ast.Constant(str(mode))],
-            keywords=[],
-        ):
-            return mode
-        case ast.Call(ast.Name("open"), args=[_], keywords=[]):
-            return "r"
-    return unknown
+_TEXT_OF_PROCESSES = frozenset({"encoding", "errors", "text", "universal_newlines", None})
+
+
+def _is_output(node: ast.expr, files: _Files) -> bool:
+    """Whether it is what another program prints, as bytes, or the name of that alone."""
+    match node:
+        case ast.Call(ast.Attribute(attr="check_output"), keywords=options):
+            return _TEXT_OF_PROCESSES.isdisjoint(option.arg for option in options)
+        case ast.Name():
+            values = files.values_of(node)
+            return bool(values) and all(isinstance(each, ast.Call) and _is_output(each, files) for each in values)
+    return False
+
+
+def _writes_text(node: ast.Call, files: _Files) -> bool:
+    """Whether it writes text into a file that is opened for bytes."""
+    match node:
+        case ast.Call(ast.Attribute(ast.Name("json"), "dump"), args=[_, file, *_]):
+            return "b" in files.mode(file, unknown="")
+        case ast.Call(ast.Attribute(ast.Name("csv"), "writer" | "DictWriter"), args=[file, *_]):
+            return "b" in files.mode(file, unknown="")
+        case ast.Call(ast.Attribute(ast.Name() as file, "write"), args=[text]):
+            return _is_text(text) and "b" in files.mode(file, unknown="")
+    return False
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether it is a literal of text, or made of one in a way that gives text."""
+    match node:
+        case ast.Constant(str()):
+            return True
+        case ast.BinOp(left, ast.Add(), right):
+            return _is_text(left) or _is_text(right)
+        case ast.BinOp(left, ast.Mod()):
+            return _is_text(left)
+        case ast.Call(ast.Name("str")) | ast.Call(ast.Attribute(ast.Name("json"), "dumps")):
+            return True
+        case ast.Call(ast.Attribute(text, "format" | "join")):
+            return _is_text(text)
+    return False
+
+
+def _takes_lines(loop: ast.For, files: _Files) -> bool:
+    """Whether a loop over a file's lines splits bytes by text, or decodes text."""
+    if not isinstance(loop.target, ast.Name):
+        return False
+    mode = files.mode(loop.iter, unknown="")
+    for node in ast.walk(loop) if mode else ():
+        match node:
+            case ast.Call(ast.Attribute(line, "split" | "strip" | "startswith"), args=[ast.Constant(str()), *_]):
+                taken = "b" in mode
+            case ast.Call(ast.Attribute(line, "decode")):
+                taken = "b" not in mode
+            case _:
+                continue
+        if taken and _stripped(line) == loop.target.id:
+            return True
+    return False
+
+
+def _stripped(line: ast.expr) -> str | None:
+    """The name of what is stripped, as in `line.strip()`."""
+    while isinstance(line, ast.Call) and isinstance(line.func, ast.Attribute) and line.func.attr.endswith("strip"):
+        line = line.func.value
+    return line.id if isinstance(line, ast.Name) else None

@@ -29,6 +29,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "UserDict": ("collections",),
     "__builtin__": ("builtins",),
     "anydbm": ("dbm",),
+    "base64": ("base64",),
     "cPickle": ("pickle",),
     "cStringIO": (),
     "commands": ("subprocess",),
@@ -123,12 +124,28 @@ class Hash:
         return getattr(self._made, name)
 
 
+def _base64(name: str, data: Any, *options: Any) -> Any:
+    """What base64's function of this name makes of text or data: an encoded one is text, as all that is was then."""
+    import base64
+
+    made = getattr(base64, _RENAMED.get(name, name))(data.encode("latin1") if isinstance(data, str) else data, *options)
+    return made if "decode" in name else made.decode()
+
+
+_RENAMED = {"encodestring": "encodebytes", "decodestring": "decodebytes"}
+_BASE64 = (
+    *_RENAMED,
+    *(f"{kind}{way}code" for kind in ("b16", "b32", "b64", "standard_b64", "urlsafe_b64") for way in ("en", "de")),
+)
+
+
 def _hash_new(name: str, data: Any = b"") -> Hash:
     return Hash(new_hash(name), data)
 
 
 _PICKLE = {"load": pickle_load, "loads": pickle_loads, "dump": pickle_dump}
 EXTRA: dict[str, dict[str, Any]] = {
+    "base64": {name: partial(_base64, name) for name in _BASE64},
     "StringIO": {"StringIO": StringIO},
     "cStringIO": {"StringIO": StringIO},
     "cPickle": _PICKLE,
