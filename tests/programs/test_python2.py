@@ -284,7 +284,7 @@ def test_temporary_files_of_python_2_give_back_data(tmp_path: Path) -> None:
     [
         ("import json\njson.dump({'a': 7 / 2}, open('f', 'wb'))\nprint(open('f').read())\n", '{"a": 3}'),
         ("import json\nwith open('f', 'wb') as f:\n    json.dump(7 / 2, f)\nprint(open('f').read())\n", "3"),
-        ("import csv\nf = open('f', 'wb')\ncsv.writer(f).writerow([7 / 2])\nf.close()\nprint(open('f').read(1))\n", "3"),
+        ("import csv\ncsv.writer(open('f', 'wb')).writerow([7 / 2])\nprint(open('f').read(1))\n", "3"),
         ("f = open('f', 'wb')\nf.write('%d' % (7 / 2))\nf.close()\nprint(open('f').read())\n", "3"),
         ("open('f', 'w').write('a b')\nfor x in open('f', 'rb'):\n    print(x.strip().split(' '))\n", "['a', 'b']"),
         ("open('f', 'w').write('é')\nfor each in open('f'):\n    print(len(each.decode('utf-8')))\n", "1"),
