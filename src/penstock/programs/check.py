@@ -193,7 +193,7 @@ def _imported(checked: Checked, module: str, line: int, program: _Program, is_py
     top = module.partition(".")[0]
     if (
         imported.is_of_python(top)
-        or top in (*PACKAGES, keras.PACKAGE)
+        or top in (*PACKAGES, keras.PACKAGE, *removed.WHOLE)
         or imported.is_beside(top, [*program.roots, program.file.parent])
     ):
         return

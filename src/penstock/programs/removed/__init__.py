@@ -9,6 +9,8 @@ from penstock.programs.removed import (
     gensim,
     gym,
     hdf5,
+    horovod,
+    horovod_keras,
     imageio,
     keras,
     librosa,
@@ -63,10 +65,25 @@ PATCHES = [
 """By module: what is done to it when it has been imported."""
 MODULES: dict[str, ModuleOf] = {
     name: module
-    for library in (standard, numpy, scipy, sklearn, skimage, pandas, opencv, gym, librosa, pkg_resources)
+    for library in (
+        standard,
+        numpy,
+        scipy,
+        sklearn,
+        skimage,
+        pandas,
+        opencv,
+        gym,
+        librosa,
+        pkg_resources,
+        horovod,
+        horovod_keras,
+    )
     for name, module in library.MODULES.items()
 }
 """By name: modules that are no more."""
+WHOLE = {"horovod", "pkg_resources"}
+"""Packages that stand in without any other package."""
 NAMES: dict[str, Mapping[str, Source]] = {
     **{name: names for library in (standard, scipy, sklearn, skimage, opencv) for name, names in library.NAMES.items()},
     "networkx": networkx.NAMES,
