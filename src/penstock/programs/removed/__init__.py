@@ -16,6 +16,7 @@ from penstock.programs.removed import (
     librosa,
     matplotlib,
     matplotlib_artists,
+    moviepy,
     networkx,
     numpy,
     opencv,
@@ -51,6 +52,7 @@ PATCHES = [
         seaborn,
         hdf5,
         imageio,
+        moviepy,
         skimage,
         gym,
         keras,
@@ -78,6 +80,7 @@ MODULES: dict[str, ModuleOf] = {
         pkg_resources,
         horovod,
         horovod_keras,
+        moviepy,
     )
     for name, module in library.MODULES.items()
 }
