@@ -414,10 +414,14 @@ class TensorShape:
         if self._dims is not None and other._dims is not None and len(self._dims) != len(other._dims):
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
+    def _misfit(self, be: str, have: str) -> str:
+        """As operations say it, then as TensorShape does: programs' tests look for either."""
+        return f"Shape must be {be} but is rank {len(self._dims or ())}: Shape {self} must have {have}"
+
     def assert_has_rank(self, rank: int | None) -> None:
         """Raises ValueError if the rank is known and different."""
         if self._dims is not None and rank is not None and len(self._dims) != rank:
-            raise ValueError(f"Shape must be rank {rank} but is rank {len(self._dims)}: {self}")
+            raise ValueError(self._misfit(f"rank {rank}", f"rank {rank}"))
 
     def with_rank(self, rank: int | None) -> TensorShape:
         """This shape with its rank filled in. Raises ValueError if its rank is known and different."""
@@ -427,13 +431,13 @@ class TensorShape:
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape. Raises ValueError if it is known to have a lower rank."""
         if self._dims is not None and len(self._dims) < rank:
-            raise ValueError(f"Shape must be at least rank {rank} but is rank {len(self._dims)}: {self}")
+            raise ValueError(self._misfit(f"at least rank {rank}", f"rank at least {rank}"))
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
         """This shape. Raises ValueError if it is known to have a higher rank."""
         if self._dims is not None and len(self._dims) > rank:
-            raise ValueError(f"Shape must be at most rank {rank} but is rank {len(self._dims)}: {self}")
+            raise ValueError(self._misfit(f"at most rank {rank}", f"rank at most {rank}"))
         return self
 
 
