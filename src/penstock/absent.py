@@ -157,7 +157,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.labeled_tensor", _NAMED_AXES),
     ("tf.contrib.linear_optimizer tf.train.sdca_*", _LINEAR_MODELS),
     ("tf.contrib.rate", "Divide tf.train.get_global_step by the time that passed, between steps."),
-    ("tf.contrib.remote_fused_graph tf.contrib.tensorrt", _ELSEWHERE),
+    ("tf.contrib.remote_fused_graph", _ELSEWHERE),
     ("tf.contrib.rpc tf.data.experimental.service", _SERVICES),
     ("tf.contrib.solvers", _SCIPY),
     ("tf.contrib.stat_summarizer", "tf.RunMetadata has the times of a step, which tf.profiler.profile adds up."),

@@ -855,6 +855,9 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.tensor_forest": {
         "penstock.contrib.tensor_forest": "random_forest tensor_forest",
     },
+    "penstock.contrib.tensorrt": {
+        "penstock.graph.tensorrt": "create_inference_graph",
+    },
     "penstock.contrib.timeseries": {
         "penstock.contrib.timeseries.ar_model": "ARModel",
         "penstock.contrib.timeseries.estimators": "ARRegressor",
