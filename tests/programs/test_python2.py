@@ -346,6 +346,31 @@ def test_strings_of_tensors_are_text_where_they_are_shown_or_joined(tmp_path: Pa
     assert output_of(tmp_path, text) == "a_1 a_1 003 a_1 a_1.jpg c\na_1 b d/a_1 [1] 2.0\n"
 
 
+STRINGS = """
+import json
+import tensorflow as tf, numpy as np
+def length(path):
+    return np.float32(len(path + ".png") if path.endswith("y") and path[0] == "x" else 0)
+names = tf.constant(["cat", "dog", u"\\u00e9t\\u00e9"])
+with tf.Session() as session:
+    some, [name] = session.run([names, [tf.constant("dog")]])
+    print name == "dog", name != "dog", name in ["dog"], {"dog": 3}[name], {name: 4}["dog"], list(some).index("dog")
+    print {u"\\u00e9t\\u00e9": 5}[some[2]], (some == "cat").tolist(), "og" in name, name < "e", [each for each in name]
+    print "-".join(some[:2]), name + "!", "!" + name, "%s" % name, some[:2]
+    print session.run(tf.py_func(length, [tf.constant("x/y")], tf.float32)), tf.constant("a").eval() == "a"
+    print session.run(tf.py_func(func=length, inp=[tf.constant("x")], Tout=tf.float32))
+    print session.run(tf.identity(name)), session.run(names[0], {names: some}), isinstance(name, bytes)
+    print np.frombuffer(name, np.uint8), tf.train.BytesList(value=[name]).value[0] == name, json.loads(name[:0] + "[7]")
+"""
+
+
+def test_strings_that_come_out_of_tensors_are_text_and_data_as_in_python_2(tmp_path: Path) -> None:
+    assert output_of(tmp_path, STRINGS) == (
+        "True False True 3 4 1\n5 [True, False, False] True True ['d', 'o', 'g']\n"
+        "cat-dog dog! !dog dog ['cat' 'dog']\n7.0 True\n0.0\ndog cat True\n[100 111 103] True [7]\n"
+    )
+
+
 def test_pickles_are_read_from_files_of_gfile_that_were_opened_for_text(tmp_path: Path) -> None:
     text = (
         "import cPickle\nimport tensorflow as tf\n"

@@ -22,6 +22,7 @@ from penstock.programs.python2_files import may_print_to_files, prints_to_file, 
 from penstock.programs.python2_lists import LAZY, takes_for_lists, views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
 from penstock.programs.python2_names import TEXT_METHODS
+from penstock.programs.python2_strings import gives_strings, replaced, taken_function
 from penstock.programs.python2_unicode import leave_text, mark_bytes, wants_bytes
 
 FIXERS = ("except", "exec", "ne", "numliterals", "paren", "print", "raise", "repr", "throw", "tuple_params", "unicode")
@@ -346,6 +347,10 @@ class Meaning(ast.NodeTransformer):
         mark_bytes(node)
         self.generic_visit(node)
         called = node.func
+        if (taken := taken_function(node)) is not None:
+            return replaced(node, taken, _call("taking_strings", taken, taken))
+        if gives_strings(node):
+            return _call("strings", node, node)
         if _shows_text(called):
             node.args = [_as_text(each) for each in node.args]
             for keyword in node.keywords:
@@ -360,6 +365,8 @@ class Meaning(ast.NodeTransformer):
             return _call("decode", node, node.args[0], *how) if node.args and how and fits else node
         if isinstance(called, ast.Attribute) and called.attr in TEXT_METHODS and not node.args:
             return node
+        if isinstance(called, ast.Attribute) and called.attr == "join" and _is_text(called.value) and _takes_one(node):
+            return _call("join", node, called.value, node.args[0])
         if not isinstance(called, ast.Attribute) or called.attr not in METHODS or _is_module(called.value):
             return node
         if METHODS[called.attr] not in (None, len(node.args)) or (node.keywords and called.attr not in NAMING):
@@ -519,6 +526,10 @@ def _shows_text(called: ast.expr) -> bool:
 def _as_text(node: ast.expr) -> ast.expr:
     """A value where text is shown or joined: strings of tensors and files are bytes here, and were text."""
     return node if isinstance(node, ast.Constant | ast.Starred) else _call("text", node, node)
+
+
+def _takes_one(node: ast.Call) -> bool:
+    return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
 
 
 def _is_text(node: ast.expr) -> bool:

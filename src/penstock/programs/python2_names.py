@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from penstock.programs.python2_comparisons import HELPERS as COMPARING
+from penstock.programs.python2_strings import HELPERS as OF_STRINGS
 from penstock.tensor.shapes import Dimension
 
 _VIEWS = (KeysView, ValuesView, ItemsView)
@@ -275,6 +276,7 @@ HELPERS: dict[str, Any] = {
     "_py2_ptp": ptp,
     "_py2_newbyteorder": newbyteorder,
     **COMPARING,
+    **OF_STRINGS,
     "_py2_translate": translate,
 }
 """What the conversion calls."""

@@ -1,0 +1,139 @@
+"""Strings that come out of tensors in Python 2 text: `session.run(names)` gave `str`, the type of the text's literals.
+
+They stay bytes, which everything that takes data wants, but are equal to text of the same letters, and are found by it
+in dicts and lists. CPython gives ASCII text and its bytes one hash.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+_READ = ("utf-8", "surrogateescape")
+
+
+def _with_text(name: str) -> Any:
+    """A method of bytes whose argument may be text."""
+    plain = getattr(bytes, name)
+
+    def method(self: bytes, other: Any) -> Any:
+        return plain(self, other.encode(*_READ) if isinstance(other, str) else other)
+
+    return method
+
+
+class String(np.bytes_):  # type: ignore[misc]
+    """A `str` of Python 2: bytes that compare with text, are joined to it, and consist of strings. NumPy takes its own
+    type for bytes, and no other that is derived from `bytes`."""
+
+    __eq__, __ne__ = _with_text("__eq__"), _with_text("__ne__")
+    __lt__, __le__ = _with_text("__lt__"), _with_text("__le__")
+    __gt__, __ge__ = _with_text("__gt__"), _with_text("__ge__")
+    __contains__ = _with_text("__contains__")
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return bytes.decode(self, *_READ)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __add__(self, other: Any) -> Any:
+        return str(self) + other if isinstance(other, str) else String(bytes.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return other + str(self) if isinstance(other, str) else String(other + bytes(self))
+
+    def __mod__(self, values: Any) -> Any:
+        return str(self) % values
+
+    def __getitem__(self, where: SupportsIndex | slice) -> Any:
+        found = bytes.__getitem__(self, where)
+        return String(found if isinstance(found, bytes) else bytes((found,)))
+
+    def __iter__(self) -> Iterator[Any]:
+        return (String(bytes((each,))) for each in bytes.__iter__(self))
+
+    def encode(self, *_: Any, **__: Any) -> String:
+        return self
+
+    def __reduce__(self) -> Any:
+        return bytes, (bytes(self),)  # files that a program writes have no types of Penstock
+
+
+def strings(value: Any) -> Any:
+    """What a call gave, with bytes in it as strings: alone, in arrays of objects, and in lists, tuples and dicts."""
+    kind = type(value)
+    if kind is bytes:
+        return String(value)
+    if kind is np.ndarray:
+        return _array(value) if value.dtype == object else value
+    if kind is dict:
+        return {key: strings(each) for key, each in value.items()}
+    if kind is list or kind is tuple:
+        found = [strings(each) for each in value]
+        changed = any(a is not b for a, b in zip(found, value, strict=True))
+        return kind(found) if changed else value
+    return value
+
+
+def _array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    made = np.empty_like(array)
+    for where, each in np.ndenumerate(array):
+        made[where] = String(each) if type(each) is bytes else each
+    return made
+
+
+def taking_strings(function: Any) -> Any:
+    """The function of `tf.py_func`, which got the strings of its tensors as `str`."""
+    if not callable(function):
+        return function
+
+    def called(*arguments: Any) -> Any:
+        return function(*map(strings, arguments))
+
+    called.__name__ = getattr(function, "__name__", "called")
+    return called
+
+
+def join(separator: Any, values: Any) -> Any:
+    """`" ".join(words)`, of which some may be bytes."""
+    if not isinstance(separator, str) or isinstance(values, str):
+        return separator.join(values)
+    return separator.join(each.decode(*_READ) if isinstance(each, bytes) else each for each in values)
+
+
+def gives_strings(node: ast.Call) -> bool:
+    """Whether it is a call of `session.run` or `tensor.eval`, by its name."""
+    return isinstance(node.func, ast.Attribute) and node.func.attr in {"run", "eval"}
+
+
+def taken_function(node: ast.Call) -> ast.expr | None:
+    """The function in a call of `tf.py_func`."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+    if name != "py_func":
+        return None
+    if node.args:
+        return None if isinstance(node.args[0], ast.Starred) else node.args[0]
+    return next((keyword.value for keyword in node.keywords if keyword.arg == "func"), None)
+
+
+def replaced(node: ast.Call, old: ast.expr, new: ast.expr) -> ast.Call:
+    """The call with another argument instead of one of its own."""
+    node.args = [new if each is old else each for each in node.args]
+    for keyword in node.keywords:
+        keyword.value = new if keyword.value is old else keyword.value
+    return node
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "_py2_strings": strings,
+    "_py2_taking_strings": taking_strings,
+    "_py2_join": join,
+}
+"""What the conversion calls."""
