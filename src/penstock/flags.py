@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
+from types import CodeType
 from typing import Any
 
 import absl.app  # noqa: F401  (its flags, and those of absl.logging, are defined before the program's)
@@ -20,8 +22,20 @@ _absl.FLAGS["log_dir"].allow_override = True  # absl's is only for its log files
 _OLD_KEYWORDS = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
+_OF_FLAGS = frozenset({"value", "default", "present", "help", "serialize", "boolean"})
+"""Attributes of flags."""
+
+
+def _uses_flags(code: CodeType) -> bool:
+    """Whether code reads attributes of flags, in its comprehensions too."""
+    read = {each.argval for each in dis.get_instructions(code) if each.opname in {"LOAD_ATTR", "LOAD_METHOD"}}
+    inner = (each for each in code.co_consts if isinstance(each, CodeType) and each.co_name.startswith("<"))
+    return not _OF_FLAGS.isdisjoint(read) or any(map(_uses_flags, inner))
+
+
 class _FlagValues(_absl.FlagValues):
-    """The same `flags`, but accessing one of them parses the command line first."""
+    """The same `flags`, but accessing one of them parses the command line first. `FLAGS.__flags` has the values of the
+    program's flags, as until TF 1.4, where the code that asks for it does not use what TF 1.5 had there, objects."""
 
     def __init__(self, flags: _absl.FlagValues) -> None:
         object.__setattr__(self, "__dict__", vars(flags))  # FlagValues would turn other attributes into flags
@@ -30,6 +44,15 @@ class _FlagValues(_absl.FlagValues):
         if not self.is_parsed() and name in self:
             self(sys.argv)
         return super().__getattr__(name)
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name != "__flags" or _uses_flags(sys._getframe(1).f_code):
+            return found
+        if not self.is_parsed():
+            self(sys.argv)
+        modules = {each.name: module for module, flags in self.flags_by_module_dict().items() for each in flags}
+        return {each: found[each].value for each in found if not modules.get(found[each].name, "").startswith("absl.")}
 
     def _set_unknown_flag(self, name: str, value: Any) -> Any:
         """Keeps what a program sets without having declared it, as TensorFlow did until 1.4."""

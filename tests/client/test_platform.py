@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,20 @@ def test_programs_older_than_1_5_parse_flags_themselves(monkeypatch: pytest.Monk
     values = flags_of(monkeypatch, "--rate=2", "--speed=1")
     assert values._parse_flags() == ["--speed=1"]
     assert values.rate == 2
+
+
+def test_flags_in_flags_are_values_as_until_1_4_unless_they_are_used_as_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = flags_of(monkeypatch, "--rate=2")
+    values.made = "later"
+    assert dict(sorted(vars_of(values).items())) == {"fast": False, "made": "later", "rate": 2}
+    found = getattr(values, "__flags")
+    assert found["rate"].value == 2 and found["rate"].default == 0.5
+
+
+def vars_of(values: Any) -> Any:
+    return getattr(values, "__flags")
 
 
 def test_a_flag_is_defined_once(monkeypatch: pytest.MonkeyPatch) -> None:
