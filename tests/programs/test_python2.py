@@ -360,15 +360,30 @@ with tf.Session() as session:
     print session.run(tf.py_func(length, [tf.constant("x/y")], tf.float32)), tf.constant("a").eval() == "a"
     print session.run(tf.py_func(func=length, inp=[tf.constant("x")], Tout=tf.float32))
     print session.run(tf.identity(name)), session.run(names[0], {names: some}), isinstance(name, bytes)
+    example = tf.train.Example()
+    example.features.feature["a"].bytes_list.value.append(b"<s> b c </s>")
+    line = example.features.feature["a"].bytes_list.value[0]
+    print line.index("</s>"), line[3:].lstrip(" b"), line.split(" ")[1:3], line.rpartition(" ")[2] == "</s>"
+    with open("lines", "w", 0) as file:
+        file.write(line.upper())
+        file.writelines([name, "\\n"])
+        print open("lines").read()
     print np.frombuffer(name, np.uint8), tf.train.BytesList(value=[name]).value[0] == name, json.loads(name[:0] + "[7]")
 """
 
 
 def test_strings_that_come_out_of_tensors_are_text_and_data_as_in_python_2(tmp_path: Path) -> None:
-    assert output_of(tmp_path, STRINGS) == (
-        "True False True 3 4 1\n5 [True, False, False] True True ['d', 'o', 'g']\n"
-        "cat-dog dog! !dog dog ['cat' 'dog']\n7.0 True\n0.0\ndog cat True\n[100 111 103] True [7]\n"
-    )
+    assert output_of(tmp_path, STRINGS).splitlines() == [
+        "True False True 3 4 1",
+        "5 [True, False, False] True True ['d', 'o', 'g']",
+        "cat-dog dog! !dog dog ['cat' 'dog']",
+        "7.0 True",
+        "0.0",
+        "dog cat True",
+        "8 c </s> ['b', 'c'] True",
+        *("<S> B C </S>dog", ""),
+        "[100 111 103] True [7]",
+    ]
 
 
 def test_pickles_are_read_from_files_of_gfile_that_were_opened_for_text(tmp_path: Path) -> None:

@@ -377,6 +377,10 @@ class Meaning(ast.NodeTransformer):
         call.keywords = node.keywords
         return call
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        return _call("strings", node, node) if gives_strings(node) else node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         node.attr = ATTRIBUTES.get(node.attr, node.attr)
@@ -491,7 +495,7 @@ class Gone(Meaning):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.generic_visit(node)
 
-    visit_BinOp = visit_Compare = visit_Import = visit_ImportFrom = visit_Attribute  # type: ignore[assignment]
+    visit_BinOp = visit_Compare = visit_Import = visit_ImportFrom = visit_Subscript = visit_Attribute  # type: ignore[assignment]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return super().visit_ClassDef(node) if _was_iterator(node) else self.generic_visit(node)

@@ -1,4 +1,5 @@
-"""Strings that come out of tensors in Python 2 text: `session.run(names)` gave `str`, the type of the text's literals.
+"""Strings that come out of tensors and examples in Python 2 text: `session.run(names)` gave `str`, the type of the
+text's literals.
 
 They stay bytes, which everything that takes data wants, but are equal to text of the same letters, and are found by it
 in dicts and lists. CPython gives ASCII text and its bytes one hash.
@@ -21,6 +22,29 @@ def _with_text(name: str) -> Any:
 
     def method(self: bytes, other: Any) -> Any:
         return plain(self, other.encode(*_READ) if isinstance(other, str) else other)
+
+    return method
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_encoded, value))
+    return value.encode(*_READ) if isinstance(value, str) else value
+
+
+_METHODS = (
+    *("split", "rsplit", "splitlines", "partition", "rpartition", "strip", "lstrip", "rstrip", "replace", "startswith"),
+    *("endswith", "find", "rfind", "index", "rindex", "count", "lower", "upper", "title", "capitalize", "swapcase"),
+    *("center", "ljust", "rjust", "zfill", "expandtabs"),
+)
+"""Methods of bytes that take and give text."""
+
+
+def _of_strings(name: str) -> Any:
+    plain = getattr(bytes, name)
+
+    def method(self: bytes, *arguments: Any) -> Any:
+        return strings(plain(self, *map(_encoded, arguments)))
 
     return method
 
@@ -66,6 +90,10 @@ class String(np.bytes_):  # type: ignore[misc]
         return bytes, (bytes(self),)  # files that a program writes have no types of Penstock
 
 
+for _name in _METHODS:
+    setattr(String, _name, _of_strings(_name))
+
+
 def strings(value: Any) -> Any:
     """What a call gave, with bytes in it as strings: alone, in arrays of objects, and in lists, tuples and dicts."""
     kind = type(value)
@@ -108,9 +136,14 @@ def join(separator: Any, values: Any) -> Any:
     return separator.join(each.decode(*_READ) if isinstance(each, bytes) else each for each in values)
 
 
-def gives_strings(node: ast.Call) -> bool:
-    """Whether it is a call of `session.run` or `tensor.eval`, by its name."""
-    return isinstance(node.func, ast.Attribute) and node.func.attr in {"run", "eval"}
+def gives_strings(node: ast.Call | ast.Subscript) -> bool:
+    """Whether it is a call of `session.run` or `tensor.eval`, by its name, or `feature.bytes_list.value[0]`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="run" | "eval")):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="value", value=ast.Attribute(attr="bytes_list")), ctx=ast.Load()):
+            return True
+    return False
 
 
 def taken_function(node: ast.Call) -> ast.expr | None:
