@@ -70,6 +70,11 @@ CASES = {
         "6 12\n",
     ),
     "tabs mixed with spaces": ("if True:\n\tx = 1\n        print x\n", "1\n"),
+    "generators end with what they draw from": (
+        "def doubled(values):\n    values = iter(values)\n    while True:\n        yield 2 * values.next()\n"
+        "print list(doubled([1, 2])), sum(doubled(xrange(3)))\n",
+        "[2, 4] 6\n",
+    ),
     "iterators and metaclasses": (
         "class Meta(type):\n    mark = 7\n"
         "class Up(object):\n    __metaclass__ = Meta\n    def __init__(self): self.n = 0\n"

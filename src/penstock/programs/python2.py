@@ -19,6 +19,7 @@ from typing import Any, TypeGuard
 from penstock.programs.python2_comparisons import COMPARED, given_none, is_none, methods_for_cmp
 from penstock.programs.python2_counts import COUNTING, PADDING, PADS, counts_by_quotients, may_slice_by_quotients
 from penstock.programs.python2_files import may_print_to_files, prints_to_file, takes_for_text
+from penstock.programs.python2_generators import ends_quietly
 from penstock.programs.python2_lists import LAZY, takes_for_lists, views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
 from penstock.programs.python2_names import TEXT_METHODS
@@ -386,6 +387,10 @@ class Meaning(ast.NodeTransformer):
         node.attr = ATTRIBUTES.get(node.attr, node.attr)
         return node
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        return ends_quietly(node)
+
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.generic_visit(node)
         defined = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
@@ -495,7 +500,8 @@ class Gone(Meaning):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.generic_visit(node)
 
-    visit_BinOp = visit_Compare = visit_Import = visit_ImportFrom = visit_Subscript = visit_Attribute  # type: ignore[assignment]
+    visit_BinOp = visit_Compare = visit_Import = visit_ImportFrom = visit_Attribute  # type: ignore[assignment]
+    visit_Subscript = visit_FunctionDef = visit_Attribute  # type: ignore[assignment]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return super().visit_ClassDef(node) if _was_iterator(node) else self.generic_visit(node)
