@@ -310,15 +310,6 @@ def test_text_in_base_64_is_text(tmp_path: Path) -> None:
     assert output_of(tmp_path, text) == "YWJj! 3\nYWJj\n __4=\n"
 
 
-def test_pickles_go_through_files_of_gfile_that_are_opened_for_text(tmp_path: Path) -> None:
-    text = (
-        "import cPickle\nimport numpy as np\nimport tensorflow as tf\n"
-        "with tf.gfile.Open('f', 'w') as f:\n    cPickle.dump({'data': np.arange(200)}, f, 2)\n"
-        "with tf.gfile.Open('f', 'r') as f:\n    print cPickle.load(f)['data'].sum()\n"
-    )
-    assert output_of(tmp_path, text) == "19900\n"
-
-
 def test_temporary_files_of_python_2_that_others_write_give_text_or_data(tmp_path: Path) -> None:
     text = (
         "import subprocess, sys, tempfile\nimport numpy as np\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from penstock.api.named import named
@@ -189,7 +189,11 @@ class BasicLSTMCell(RNNCell):
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
         c, h = state if self._state_is_tuple else split(state, 2, 1)
-        i, j, f, o = split(linear_of_state(inputs, h, self._num_units, 4 * self._num_units), 4, 1)
+        return self._next(c, linear_of_state(inputs, h, self._num_units, 4 * self._num_units))
+
+    def _next(self, c: Any, gates: Any) -> tuple[Tensor, Any]:
+        """The output and the state after the memory `c`, from the four gates [batch, 4 * num_units]."""
+        i, j, f, o = split(gates, 4, 1)
         kept = multiply(c, sigmoid(add(f, self._forget_bias)))
         new_c = add(kept, multiply(sigmoid(i), self._activation(j)))
         new_h = multiply(self._activation(new_c), sigmoid(o))
@@ -244,33 +248,46 @@ class LSTMCell(RNNCell):
         return self._num_proj or self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
-        units, act = self._num_units, self._activation
-        if self._state_is_tuple:
-            c, h = state
-        else:
-            c, h = slice_(state, [0, 0], [-1, units]), slice_(state, [0, units], [-1, self.output_size])
+        units = self._num_units
+        c, h = self._parts(state)
         last_size(inputs)
+        peepholes = projection = None
         with variable_scope(get_variable_scope(), initializer=self._initializer, auxiliary_name_scope=False):
             gates = Linear([inputs, h], 4 * units, True, state_size=self.output_size)
             if self._use_peepholes:
-                w_f, w_i, w_o = (get_variable(f"w_{gate}_diag", [units], c.dtype) for gate in "fio")
+                peepholes = [get_variable(f"w_{gate}_diag", [units], c.dtype) for gate in "fio"]
             if self._num_proj is not None:
                 with variable_scope("projection"):
                     projection = get_variable("kernel", [units, self._num_proj], c.dtype)
-            i, j, f, o = split(gates([inputs, h]), 4, 1)
-            f = f + self._forget_bias
-            if self._use_peepholes:
-                f, i = f + w_f * c, i + w_i * c
-            new_c = sigmoid(f) * c + sigmoid(i) * act(j)
-            if self._cell_clip is not None:
-                new_c = clip_by_value(new_c, -self._cell_clip, self._cell_clip)
-            if self._use_peepholes:
-                o = o + w_o * new_c
-            new_h = sigmoid(o) * act(new_c)
-            if self._num_proj is not None:
-                new_h = matmul(new_h, projection)
-                if self._proj_clip is not None:
-                    new_h = clip_by_value(new_h, -self._proj_clip, self._proj_clip)
+            return self._next(c, gates([inputs, h]), peepholes, projection)
+
+    def _parts(self, state: Any) -> tuple[Any, Any]:
+        """The memory and the last output."""
+        if self._state_is_tuple:
+            c, h = state
+            return c, h
+        units = self._num_units
+        return slice_(state, [0, 0], [-1, units]), slice_(state, [0, units], [-1, self.output_size])
+
+    def _next(self, c: Any, gates: Any, peepholes: Sequence[Any] | None, projection: Any) -> tuple[Tensor, Any]:
+        """The output and the state after the memory `c`, from the four gates [batch, 4 * num_units].
+
+        peepholes: w_f_diag, w_i_diag and w_o_diag [num_units], if any; projection: [num_units, num_proj] or None.
+        """
+        i, j, f, o = split(gates, 4, 1)
+        f = f + self._forget_bias
+        if peepholes is not None:
+            f, i = f + peepholes[0] * c, i + peepholes[1] * c
+        new_c = sigmoid(f) * c + sigmoid(i) * self._activation(j)
+        if self._cell_clip is not None:
+            new_c = clip_by_value(new_c, -self._cell_clip, self._cell_clip)
+        if peepholes is not None:
+            o = o + peepholes[2] * new_c
+        new_h = sigmoid(o) * self._activation(new_c)
+        if projection is not None:
+            new_h = matmul(new_h, projection)
+            if self._proj_clip is not None:
+                new_h = clip_by_value(new_h, -self._proj_clip, self._proj_clip)
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
