@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.programs.python2 import refactored
+from penstock.programs.python2_parsing import refactored
 from penstock.programs.source import translate
 from tests.programs.running import output_of, penstock_run
 

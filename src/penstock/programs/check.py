@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from penstock.absent import NotInPenstockError
 from penstock.old_names import INSTEAD, OldArguments
-from penstock.programs import imported, python2, readable, removed
+from penstock.programs import imported, python2_signs, readable, removed
 from penstock.programs.data_files import Files
 from penstock.programs.readable import Readable
 from penstock.programs.removed import keras, keras_names
@@ -197,7 +197,7 @@ def _imported(checked: Checked, module: str, line: int, program: _Program, is_py
         or imported.is_beside(top, [*program.roots, program.file.parent])
     ):
         return
-    if top in python2.GONE_MODULES and is_python2:
+    if top in python2_signs.GONE_MODULES and is_python2:
         return
     installed = imported.is_installed(top)
     above = None if installed else imported.folder_above(top, program.start)
@@ -219,7 +219,7 @@ def _gone(text: Readable, aliases: Aliases) -> Iterator[_Found]:
         match node:
             case ast.Attribute(value=holder, attr=name):
                 yield from _removed(aliases.other(holder), name, node.lineno)
-                if name in python2.GONE and text.python2 is None:
+                if name in python2_signs.GONE and text.python2 is None:
                     yield _Found(node.lineno, "python 2", name, f".{name} does what it did in Python 2", True)
             case ast.Import(names=names):
                 for alias in names:

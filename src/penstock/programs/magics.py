@@ -8,7 +8,7 @@ import re
 import textwrap
 import tokenize
 
-from penstock.programs.python2 import UNPARSABLE
+from penstock.programs.python2_parsing import UNPARSABLE
 
 WATCHING = frozenset({"capture", "prun", "time", "timeit"})
 """Magics that only watch what they run."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.programs import python2, source, windows
+from penstock.programs import python2_parsing, python2_signs, source, windows
 from penstock.programs.magics import plain
 from penstock.programs.report import REPORT
 from penstock.programs.shell import Shell, display
@@ -83,14 +83,14 @@ def translate(book: Notebook) -> list[source.Translated | SyntaxError]:
     for cell in book.cells:
         source.register_lines(cell.name, cell.text)
         try:
-            tree, line = python2.parse(plain(cell.text), cell.name)
+            tree, line = python2_parsing.parse(plain(cell.text), cell.name)
         except SyntaxError as error:
             trees.append(error)
             continue
         trees.append(tree)
         is_python2 = is_python2 or line is not None
     parsed = [tree for tree in trees if isinstance(tree, ast.Module)]
-    is_python2 = is_python2 or python2.is_python2(ast.Module([part for tree in parsed for part in tree.body], []))
+    is_python2 = is_python2 or python2_signs.is_python2(ast.Module([part for tree in parsed for part in tree.body], []))
     codes: list[source.Translated | SyntaxError] = []
     known: set[str] = set()
     before = len(REPORT.converted)
@@ -99,7 +99,7 @@ def translate(book: Notebook) -> list[source.Translated | SyntaxError]:
             codes.append(found)
             continue
         tree = found
-        known |= python2.futures(tree)
+        known |= python2_signs.futures(tree)
         tree.body = [
             part for part in tree.body if not (isinstance(part, ast.ImportFrom) and part.module == "__future__")
         ]

@@ -18,7 +18,8 @@ from typing import Any
 from penstock.old_names import OldArguments
 from penstock.programs import source
 from penstock.programs.check import name_of_today, resolved
-from penstock.programs.python2 import UNPARSABLE, futures, is_future
+from penstock.programs.python2_parsing import UNPARSABLE
+from penstock.programs.python2_signs import futures, is_future
 from penstock.programs.python2_text import as_python3_text, is_python2_text, is_whole
 from penstock.programs.removed import MODULES, source_of
 from penstock.programs.removed.giving import Lost

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ast
 
-from penstock.programs import python2
+from penstock.programs import python2_parsing as parsing
+from penstock.programs.python2_signs import is_python2
 
 FIXERS = (
-    *python2.FIXERS,
+    *parsing.FIXERS,
     *("apply", "basestring", "dict", "execfile", "filter", "funcattrs", "getcwdu", "has_key", "imports", "intern"),
     *("itertools", "itertools_imports", "long", "map", "metaclass", "methodattrs", "next", "nonzero", "raw_input"),
     *("reduce", "reload", "standarderror", "sys_exc", "types", "urllib", "xrange", "zip"),
@@ -18,13 +19,13 @@ FIXERS = (
 
 def as_python3_text(text: str) -> str:
     """Raises ValueError for text that is no Python 2."""
-    return python2.refactored(python2.expanded(text), FIXERS)
+    return parsing.refactored(parsing.expanded(text), FIXERS)
 
 
 def is_python2_text(text: str) -> bool:
     try:
-        return python2.is_python2(ast.parse(text))
-    except (SyntaxError, *python2.UNPARSABLE):
+        return is_python2(ast.parse(text))
+    except (SyntaxError, *parsing.UNPARSABLE):
         return True
 
 

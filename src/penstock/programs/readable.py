@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.programs import notebook, python2, source
+from penstock.programs import notebook, python2_parsing, python2_signs, source
 from penstock.programs.magics import plain
 
 
@@ -30,7 +30,7 @@ class _Parts:
     end: int = 0
 
     def add(self, name: str, text: str) -> None:
-        tree, line = python2.parse(text, name)
+        tree, line = python2_parsing.parse(text, name)
         ast.increment_lineno(tree, self.end)
         if line is not None and self.python2 is None:
             self.python2 = line + self.end
@@ -57,5 +57,5 @@ def read(file: Path) -> Readable:
         parts.add(str(file), source.read(file))
         said = None
     tree = ast.Module(parts.body, [])
-    found = parts.python2 or said or python2.python2_line(tree)
+    found = parts.python2 or said or python2_signs.python2_line(tree)
     return Readable(tree, parts.place, found)

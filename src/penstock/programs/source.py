@@ -34,9 +34,11 @@ from penstock.programs import (
     one_element,
     promotion,
     python2 as language,
+    python2_parsing as parsing,
+    python2_signs as signs,
 )
 from penstock.programs.places import is_of_program
-from penstock.programs.python2_lists import VIEWS
+from penstock.programs.python2_lists import VIEWS, views_taken
 from penstock.programs.report import REPORT
 
 _OF_NAMES = (chained, fewer_results, promotion)
@@ -91,23 +93,23 @@ def translate(text: str, file: str, *, python2: bool = False, folder: Path | Non
     try:
         code = compile(text, file, "exec", dont_inherit=True)
     except SyntaxError as error:
-        return convert(language.tree_of(text, file, error), file, python2=True, folder=folder)
-    except language.UNPARSABLE as error:
-        raise language.unparsable(error, file) from None
+        return convert(parsing.tree_of(text, file, error), file, python2=True, folder=folder)
+    except parsing.UNPARSABLE as error:
+        raise parsing.unparsable(error, file) from None
     return of_code(code, lambda: text, file, python2, folder)
 
 
 def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, folder: Path | None) -> Translated:
     """Code as Python 3 compiles it, changed if it says that it is of another time. text: gives the file's text."""
-    names = language.names_of(code)
-    asked = language.may_be_python2(code, names) or any(part.is_needed(names) for part in _OF_NAMES)
+    names = signs.names_of(code)
+    asked = signs.may_be_python2(code, names) or any(part.is_needed(names) for part in _OF_NAMES)
     asked = asked or python2 or one_element.is_needed(code, names) or list_indices.is_needed(code, names)
     if not asked and not names & VIEWS:
         return Translated(code)
-    tree, line = language.parse(text(), file)
-    if not asked and not language.views_taken(tree):
+    tree, line = parsing.parse(text(), file)
+    if not asked and not views_taken(tree):
         return Translated(code)
-    python2 = python2 or line is not None or language.is_python2(tree)
+    python2 = python2 or line is not None or signs.is_python2(tree)
     return convert(tree, file, python2=python2, folder=folder)
 
 
@@ -125,12 +127,12 @@ def convert(
     names = vars(builtins)
     if python2:
         REPORT.converted.add(file)
-        known = language.futures(tree)
+        known = signs.futures(tree)
         tree = language.Meaning(
             None if "absolute_import" in known else folder, divides and "division" not in known
         ).visit(tree)
         names = _python2_builtins()
-    elif language.has_gone(tree):
+    elif signs.has_gone(tree):
         from penstock.programs.python2_names import PARTLY
 
         tree, names = language.Gone(tree).visit(tree), PARTLY

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.programs.python2 import asks_for_version
+from penstock.programs.python2_signs import asks_for_version
 
 TENSORFLOW = "tensorflow"
 PACKAGES = dict.fromkeys((TENSORFLOW, "tensorflow_core", "tensorflow_estimator"), TENSORFLOW)
