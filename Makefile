@@ -26,8 +26,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-# As many as there are processors; `make test PROCESSES=` for one.
-PROCESSES ?= -n auto --dist worksteal
+# Three for each two processors, since tests wait for threads, processes and timeouts; `make test PROCESSES=` for one.
+PROCESSES ?= -n $(shell $(PYTHON) -c 'import os; print(max(1, 3 * os.cpu_count() // 2))') --dist worksteal
 
 demo: $(READY)
 	$(BIN)/penstock demo $(ARGS)
