@@ -269,3 +269,10 @@ def test_values_of_py_function_have_numpy_and_those_of_numpy_function_are_numpys
         assert session.run(doubled).tolist() == [6.0, 6.0, 6.0]
         of_rows = tf.data.Dataset.range(3).map(lambda i: tf.py_function(lambda x: x.numpy() ** 2, [i], tf.int64))
         assert [session.run(row) for row in [of_rows.make_one_shot_iterator().get_next()] * 3] == [0, 1, 4]
+
+
+def test_a_reversed_axis_of_one_element_comes_from_a_function() -> None:
+    """NumPy takes such arrays for contiguous, though a stride is negative."""
+    found = tf.py_func(lambda: np.flip(np.ones([1, 2], np.float32), 0), [], tf.float32)
+    with tf.Session() as session:
+        assert session.run(found).tolist() == [[1, 1]]

@@ -608,9 +608,8 @@ def test_arrays_with_a_reversed_axis_of_one_element_are_fed(session: tf.Session,
     reversed_ = np.flip(np.arange(3, dtype=dtype).reshape(1, 3), 0)
     assert reversed_.strides[0] < 0 and reversed_.flags.c_contiguous
     x = tf.placeholder(tf.float32, [1, 3])
-    found = tf.py_func(lambda: np.flip(np.ones([1, 2], np.float32), 0), [], tf.float32)
     y = tf.placeholder(tf.float32, [None, 3])
-    fetches = [x + 0, y * 2 + 1, found, tf.constant(reversed_)]
+    fetches = [x + 0, y * 2 + 1, tf.constant(reversed_)]
     for _ in range(3):
         fed = session.run(fetches, {x: reversed_, y: reversed_})
-        assert [value.tolist() for value in fed] == [[[0, 1, 2]], [[1, 3, 5]], [[1, 1]], [[0, 1, 2]]]
+        assert [value.tolist() for value in fed] == [[[0, 1, 2]], [[1, 3, 5]], [[0, 1, 2]]]

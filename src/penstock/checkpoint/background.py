@@ -7,46 +7,15 @@ written: in which format, and whether by the node or later. What is put off has 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import get_args
 
-from penstock.checkpoint.writer import Format
+from penstock.checkpoint.formats import Format, default_format
 
 _LOG = logging.getLogger(__name__)
-
-_FORMATS: tuple[Format, ...] = get_args(Format)
-_FORMAT_VARIABLE = "PENSTOCK_CHECKPOINT_FORMAT"
-
-
-_defaults: list[Format] = [_FORMATS[0]]
-
-
-def default_format() -> Format:
-    """Penstock's own or that of `by_default`, unless the environment says otherwise. Raises ValueError if that names no
-    format."""
-    return known_format(os.environ.get(_FORMAT_VARIABLE, _defaults[-1]))
-
-
-@contextmanager
-def by_default(format: Format) -> Iterator[None]:
-    """Within the context, what says nothing of a format is written in this one, but for what the environment says."""
-    _defaults.append(format)
-    try:
-        yield
-    finally:
-        _defaults.pop()
-
-
-def known_format(name: str) -> Format:
-    for known in _FORMATS:
-        if name == known:
-            return known
-    raise ValueError(f"{name!r} is no format of checkpoints; there are {', '.join(map(repr, _FORMATS))}")
 
 
 # --- what savers tell save nodes --------------------------------------------------------------------------

@@ -11,13 +11,14 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.checkpoint.formats import Format
 from penstock.checkpoint.index import Entry, Piece
 from penstock.checkpoint.links import merge_by_links
 from penstock.checkpoint.memory import MEMORY, in_threads
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.values import FIXED_TYPES, Array, Bytes, Encoded, Value, encode
-from penstock.checkpoint.writer import Format, write_checkpoint
+from penstock.checkpoint.writer import write_checkpoint
 
 _CHUNK = 16 << 20
 

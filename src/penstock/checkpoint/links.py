@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from penstock import errors
+from penstock.checkpoint.formats import Format
 from penstock.checkpoint.index import DataFile, Entry, Index
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import cover_problem
 from penstock.checkpoint.storage import locate
-from penstock.checkpoint.writer import LAYOUTS, Format, new_suffix, publish, replacing
+from penstock.checkpoint.writer import LAYOUTS, new_suffix, publish, replacing
 
 
 class _CannotLink(Exception):

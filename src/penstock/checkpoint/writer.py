@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, get_args
+from typing import get_args
 
 from penstock import errors
 from penstock.checkpoint.bundle_files import publish_bundle, remove_unnamed
 from penstock.checkpoint.first_format import remove_first_format
 from penstock.checkpoint.first_format_writing import write_first_format
+from penstock.checkpoint.formats import Format
 from penstock.checkpoint.index import DataFile, Entry, Index, Piece, data_names, data_suffix, dump_index
 from penstock.checkpoint.layouts import FIRST, PENSTOCK, TENSORFLOW, Layout
 from penstock.checkpoint.parts import Part, Shapes, Tensors, parts_of, shards_of, write_parts
@@ -21,7 +22,6 @@ from penstock.checkpoint.write_progress import write_progress
 
 MAX_SHARD_BYTES = 2 << 30
 
-Format = Literal["penstock", "tensorflow", "tensorflow-v1"]
 LAYOUTS: dict[Format, Layout] = {"penstock": PENSTOCK, "tensorflow": TENSORFLOW, "tensorflow-v1": FIRST}
 
 

@@ -10,13 +10,13 @@ import typer
 from tqdm import tqdm
 
 from penstock.checkpoint.files import checkpoint_exists
+from penstock.checkpoint.formats import Format
 from penstock.checkpoint.inspect import table_of
 from penstock.checkpoint.later import merge_checkpoints
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.replace import write_whole
 from penstock.checkpoint.state import latest_checkpoint
 from penstock.checkpoint.storage import locate
-from penstock.checkpoint.writer import Format
 from penstock.command.programs import AsJson
 
 app = typer.Typer(

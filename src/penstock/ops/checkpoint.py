@@ -14,11 +14,12 @@ import numpy as np
 from penstock import errors
 from penstock.checkpoint.background import announced_for
 from penstock.checkpoint.files import delete_checkpoint
+from penstock.checkpoint.formats import Format
 from penstock.checkpoint.later import merge_checkpoints, snapshots
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.values import numpy_dtype
-from penstock.checkpoint.writer import Format, write_checkpoint
+from penstock.checkpoint.writer import write_checkpoint
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext

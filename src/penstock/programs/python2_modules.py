@@ -9,7 +9,6 @@ from hashlib import algorithms_guaranteed, new as new_hash
 from types import ModuleType
 from typing import Any
 
-from penstock.gfile import GFile
 from penstock.programs.python2_ctypes import NAMES as _CTYPES
 from penstock.programs.python2_temporary import temporary
 
@@ -102,6 +101,8 @@ def pickle_dump(value: Any, file: Any, protocol: int | None = None, **options: A
 
 def _of_bytes(file: Any) -> Any:
     """Of a file that was opened for text, the file of its bytes; tf.gfile's included."""
+    from penstock.gfile import GFile  # not at the top: programs that only print need no torch
+
     if isinstance(file, GFile):
         file = file._open()
     return getattr(file, "buffer", file)

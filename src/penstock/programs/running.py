@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from penstock import as_tensorflow
-from penstock.checkpoint.background import by_default
+from penstock.checkpoint.formats import by_default
 from penstock.programs import children, devices, hooks, old_messages, removed, source, spawned, windows
 
 _STRICT, _DIGITS = "--strict-devices", "--digits"

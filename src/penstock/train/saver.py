@@ -12,8 +12,9 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
-from penstock.checkpoint.background import Format, announced, default_format, finish, known_format, settle, start, turn
+from penstock.checkpoint.background import announced, finish, settle, start, turn
 from penstock.checkpoint.files import checkpoint_exists
+from penstock.checkpoint.formats import Format, default_format, known_format
 from penstock.checkpoint.replace import write_whole
 from penstock.checkpoint.state import update_checkpoint_state
 from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -47,6 +48,7 @@ def test_what_is_told_to_a_handler_that_needs_it_ends_the_connection(monkeypatch
 
     with two({"tell": Handler(lambda peer, value: None, inline=True)}, BYTES) as peer:
         monkeypatch.setattr(frames, "fresh_memory", no_memory)
-        peer.tell("tell", torch.zeros(SMALL))
+        with suppress(errors.UnavailableError):  # the other side may have closed it before all was sent
+            peer.tell("tell", torch.zeros(SMALL))
         with pytest.raises(errors.UnavailableError):
             peer.call("tell", None, timeout=10)

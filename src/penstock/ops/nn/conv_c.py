@@ -25,7 +25,7 @@ def convolution(s: Site) -> str | None:
         f"product_{y.ctype}({at.count}, {outer}, {inner}, 1, {x.at(f'{at.start} * {inner}')}, {at.stride} * {inner}, "
         f"1, {w.at(f'{at.tap} * {inner * outer}')}, {outer}, 1, 1, {y.at(f'{at.to} * {outer}')}, {outer});"
     )
-    if bias and bias[0].shape != (outer,):
+    if not outer or (bias and bias[0].shape != (outer,)):
         return None
     start = copy(y, row_major((y.size // outer, outer)), bias[0], [0, 1], [y.size // outer, outer]) if bias else fill(y)
     return _taps(s, at, x.shape, w, y.shape, start, call)
@@ -36,7 +36,7 @@ def backprop_input(s: Site) -> str | None:
     """Transposes the filter's matrices once, before all products."""
     (_, w, g), (y,), at = s.inputs, s.outputs, _Place()
     *_, inner, outer = w.shape
-    if w.size * BYTES[w.ctype] > STACK:
+    if not w.size or w.size * BYTES[w.ctype] > STACK:
         return None
     turned = Value(local("turned"), w.ctype, w.shape)
     taps = w.size // (inner * outer)
