@@ -185,30 +185,9 @@ def _hook(tf: Any) -> type:
     return BroadcastGlobalVariablesHook
 
 
-def _optimizer(tf: Any) -> type:
-    class _DistributedOptimizer(tf.train.Optimizer):
-        """Another optimizer, whose gradients are the means of all processes: of one, its own."""
-
-        def __init__(self, optimizer: Any, name: str | None, use_locking: bool) -> None:
-            super().__init__(name=name or f"Distributed{type(optimizer).__name__}", use_locking=use_locking)
-            self._optimizer = optimizer
-
-        def compute_gradients(self, *args: Any, **options: Any) -> Any:
-            return self._optimizer.compute_gradients(*args, **options)
-
-        def apply_gradients(self, *args: Any, **options: Any) -> Any:
-            return self._optimizer.apply_gradients(*args, **options)
-
-        def get_slot(self, *args: Any, **options: Any) -> Any:
-            return self._optimizer.get_slot(*args, **options)
-
-        def get_slot_names(self, *args: Any, **options: Any) -> Any:
-            return self._optimizer.get_slot_names(*args, **options)
-
-        def variables(self, *args: Any, **options: Any) -> Any:
-            return self._optimizer.variables(*args, **options)
-
-    return _DistributedOptimizer
+def _delegating() -> Any:
+    """The class of optimizers that let another work: its gradients are the means of all processes, of one its own."""
+    return importlib.import_module("penstock.train.delegating").DelegatingOptimizer
 
 
 def DistributedOptimizer(
@@ -230,7 +209,7 @@ def DistributedOptimizer(
             "backward_passes_per_step > 1 is not there: add gradients up in variables of the program's own"
         )
     if isinstance(optimizer, _tensorflow().train.Optimizer):
-        return _optimizer(_tensorflow())(optimizer, name, use_locking)
+        return _delegating()(optimizer, name or f"Distributed{type(optimizer).__name__}", use_locking)
     if isinstance(optimizer, _tensorflow().keras.optimizers.Optimizer):
         return type(optimizer).from_config(optimizer.get_config())
     raise ValueError(f"an optimizer of tf.train or of Keras is needed, not {optimizer!r}")

@@ -37,9 +37,8 @@ class _OfArguments(LearningRateSchedule):
         return {name: getattr(self, name) for name in self._names}
 
 
-@export("keras.optimizers.schedules.ExponentialDecay")
-class ExponentialDecay(_OfArguments):
-    """`initial_learning_rate * decay_rate ** (step / decay_steps)`; `staircase` takes whole periods only."""
+class _OfRate(_OfArguments):
+    """A schedule that has a rate of decay."""
 
     _names = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name")
 
@@ -48,6 +47,11 @@ class ExponentialDecay(_OfArguments):
     ) -> None:
         self.initial_learning_rate, self.decay_steps, self.decay_rate = initial_learning_rate, decay_steps, decay_rate
         self.staircase, self.name = staircase, name
+
+
+@export("keras.optimizers.schedules.ExponentialDecay")
+class ExponentialDecay(_OfRate):
+    """`initial_learning_rate * decay_rate ** (step / decay_steps)`; `staircase` takes whole periods only."""
 
     def __call__(self, step: Any) -> Tensor:
         first = self.initial_learning_rate
@@ -55,16 +59,8 @@ class ExponentialDecay(_OfArguments):
 
 
 @export("keras.optimizers.schedules.InverseTimeDecay")
-class InverseTimeDecay(_OfArguments):
+class InverseTimeDecay(_OfRate):
     """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`; `staircase` takes whole periods only."""
-
-    _names = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name")
-
-    def __init__(
-        self, initial_learning_rate: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: Any = None
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps, self.decay_rate = initial_learning_rate, decay_steps, decay_rate
-        self.staircase, self.name = staircase, name
 
     def __call__(self, step: Any) -> Tensor:
         first = self.initial_learning_rate
