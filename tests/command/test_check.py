@@ -128,7 +128,7 @@ def test_a_file_that_does_not_parse_is_a_finding_and_the_others_are_checked(tmp_
     (tmp_path / "old.py").write_text("def (:\n")
     (tmp_path / "new.py").write_text("import tensorflow as tf\ntf.nn.reluu(1)\n")
     found = check([tmp_path])
-    assert found.files == 2
+    assert len(found.files) == 2
     assert [(Path(each.file).name, each.kind) for each in found.findings] == [
         ("new.py", "unknown"),
         ("old.py", "syntax"),
@@ -219,7 +219,7 @@ import nets
     (tmp_path / "program.py").write_text(text)
     found = check([tmp_path / "program.py"])
     assert [(Path(each.file).name, each.line, each.what) for each in found.findings] == [("cells.py", 2, "tf.reluu")]
-    assert found.files == 3
+    assert len(found.files) == 3
 
 
 def test_modules_that_are_above_a_program_are_told_with_where_they_are(tmp_path: Path) -> None:
@@ -293,3 +293,11 @@ def test_cells_of_notebooks_are_checked_together(tmp_path: Path) -> None:
         ("book.ipynb, cell 1", 3, "handled", "!"),
         ("book.ipynb, cell 2", 2, "handled", "Python 2"),
     ]
+
+
+def test_what_penstock_has_in_the_place_of_a_package_is_not_to_be_installed(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import keras, tensorflow_hub as hub\n")
+    found = check([path])
+    assert not found.lacks
+    assert not found.packages

@@ -106,6 +106,12 @@ def test_names_arguments_and_syntax_change_and_nothing_else() -> None:
         ("import xml.etree.cElementTree as ET", "import xml.etree.ElementTree as ET"),
         ("from itertools import izip, chain\n", "izip = zip\nfrom itertools import chain\n"),
         ("import string\nstring.letters", "import string\nstring.ascii_letters"),
+        ("for k in {1: x.has_key(y)}.iteritems():\n    k", "for k in {1: (y in x)}.items():\n    k"),
+        ("from keras.layers import Dense\n", "import penstock.as_keras\nfrom keras.layers import Dense\n"),
+        ("import tensorflow_hub as hub\nhub.Module(x)", "import penstock.hub as hub\nhub.Module(x)"),
+        ("from tensorflow_hub import Module\n", "from penstock.hub import Module\n"),
+        ("next(d.iterkeys())", "next(iter(d.keys()))"),
+        ("a.tostring(), ET.tostring(a), a.viewitems()", "a.tobytes(), ET.tostring(a), a.items()"),
     ],
 )
 def test_a_line_is_ported(old: str, new: str) -> None:
@@ -171,3 +177,60 @@ def test_the_command_prints_a_diff_or_writes(tmp_path: Path, capsys: pytest.Capt
 def test_text_that_is_nested_without_end_parses_neither_as_python_3_nor_as_python_2(text: str) -> None:
     with pytest.raises(SyntaxError, match="neither as Python 3 nor as Python 2"):
         port(text)
+
+
+def test_modules_that_a_program_imports_are_ported_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "net"
+    folder.mkdir()
+    main_file, model, layer = tmp_path / "main.py", tmp_path / "model.py", folder / "layer.py"
+    main_file.write_text("import os, model\nprint model.run(7)\n")
+    model.write_text("import tensorflow as tf\nfrom net.layer import half\n\n\ndef run(n):\n    return half(n)\n")
+    layer.write_text(
+        "import tensorflow as tf\n\n\ndef half(n):\n    return tf.Session().run(tf.mul(len('1234567') / 2, n))\n"
+    )
+    (tmp_path / "other.py").write_text("import tensorflow\n")
+    main_file.chmod(0o750)
+    assert main(["port", str(main_file)]) == 0
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if line.startswith("+++")] == [
+        f"+++ {main_file}",
+        f"+++ {model}",
+        f"+++ {layer}",
+    ]
+    new = tmp_path / "new.py"
+    assert main(["port", str(main_file), "--output", str(new)]) == 0
+    assert f"penstock port {model} {layer} --write" in capsys.readouterr().err
+    assert main(["port", str(main_file), "--write"]) == 0
+    assert main_file.stat().st_mode & 0o777 == 0o750
+    done = subprocess.run([sys.executable, str(new)], capture_output=True, text=True, check=True)
+    assert done.stdout == "21\n"  # 7 / 2 * 7 in Python 2, in which the modules are since the program is
+    assert (tmp_path / "other.py").read_text() == "import tensorflow\n"
+    assert main(["port", str(tmp_path), "--write"]) == 0
+    assert (tmp_path / "other.py").read_text() == "import penstock as tensorflow\n"
+
+
+def test_nothing_is_written_if_one_of_the_files_is_no_python(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import tensorflow as tf\n")
+    (tmp_path / "b.py").write_text("def (:\n")
+    assert main(["port", str(tmp_path), "--write"]) == 1
+    assert (tmp_path / "a.py").read_text() == "import tensorflow as tf\n"
+    assert main(["port", str(tmp_path), "--output", str(tmp_path / "c.py")]) == 2
+
+
+def test_a_ported_program_has_keras_of_the_time_unless_it_has_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text("from keras.layers import Dense\nprint(Dense(output_dim=3, input_dim=2).units)\n")
+    assert main(["port", str(path), "--write"]) == 0
+    run = [sys.executable, str(path)]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "3\n"  # Keras 1's arguments
+    (tmp_path / "keras.py").write_text("layers = 1\n")
+    path.write_text("import keras\n")
+    assert main(["port", str(path), "--write"]) == 0
+    assert path.read_text() == "import keras\n"
+
+
+def test_keras_is_not_replaced_once_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "keras.py").write_text("")
+    run = [sys.executable, "-c", "import keras, penstock.as_keras"]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "ImportError: Another Keras is already imported: import penstock.as_keras before it." in done.stderr

@@ -15,7 +15,7 @@ import penstock as tf
 from penstock.placement import Hardware, plan_training, training_step
 from penstock.programs import notebook, source
 from penstock.programs.check import check
-from penstock.programs.port import port_file
+from penstock.programs.port_files import port_file
 from penstock.trace import record
 from penstock.trace.viewer.page import write_page
 from tests.fuzz.kind import RECORDED, Kind, made

@@ -54,7 +54,7 @@ def _plain(found: Checked) -> dict[str, object]:
         "downloads": found.downloads,
     }
     told = {name: [dataclasses.asdict(each) for each in part] for name, part in parts.items()}
-    return {"files": found.files, "names": sorted(found.uses), **told}
+    return {"files": len(found.files), "names": sorted(found.uses), **told}
 
 
 def _show(found: Checked) -> None:
@@ -68,7 +68,7 @@ def _show(found: Checked) -> None:
     _list(console, "data", [each.found for each in found.data if each.found])
     _list(console, "data that it makes, or does without", [e.path for e in found.data if e.made and not e.found])
     _list(console, "downloads", [each.address or f"{each.file}:{each.line}" for each in found.downloads])
-    files = f"{found.files} {'file' if found.files == 1 else 'files'}"
+    files = f"{len(found.files)} {'file' if len(found.files) == 1 else 'files'}"
     kinds = Counter(each.kind for each in found.findings if each.level == "lacks")
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     console.print(f"{files}, {len(found.uses)} names of TensorFlow: {told or 'nothing is in the way'}")

@@ -3,36 +3,61 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.programs.port import port_file
+from penstock.checkpoint.replace import write_whole
+from penstock.programs.port_files import PortedFile, port_programs
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
 
 @app.command()
 def port(
-    program: Annotated[Path, typer.Argument(help="A program or notebook.", exists=True, dir_okay=False)],
-    write: Annotated[bool, typer.Option("--write", help="Change the file itself.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Write the new text to this file.")] = None,
+    programs: Annotated[list[Path], typer.Argument(help="Programs, notebooks, or folders of them.", exists=True)],
+    write: Annotated[bool, typer.Option("--write", help="Change the files themselves.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write the new text of one program to this file.")] = None,
 ) -> int:
-    """Write a TF 1.x program as it is written today: `import penstock as tf`, Python 3, current names and arguments.
+    """Write TF 1.x programs as they are written today: `import penstock as tf`, Python 3, current names and arguments.
 
-    Prints the changes (a unified diff), unless they are to be written. What may be different is told on stderr. The
-    status is 1 if the file is neither Python 3 nor Python 2.
+    The modules of its own that a program imports are ported with it. Prints the changes (a unified diff), unless they
+    are to be written. What may be different is told on stderr. The status is 1 if a file is neither Python 3 nor
+    Python 2; then none is changed.
 
-    **Example:** `penstock port train.py --output train_penstock.py`
+    **Example:** `penstock port train.py --write`
     """
-    before, ported = port_file(program)
-    for line, note in ported.notes:
-        print(f"{program}: line {line} of the new text: {note}", file=sys.stderr)
-    if write or output is not None:
-        (output or program).write_text(ported.text, encoding="utf-8")
+    if output is not None and (write or len(programs) > 1 or programs[0].is_dir()):
+        raise typer.BadParameter("it is for one program, without --write", param_hint="--output")
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # modules that are looked into may warn of their own imports
+    try:
+        files = list(port_programs(programs))
+    finally:
+        logging.disable(before)
+    for file in files:
+        for line, note in file.now.notes:
+            print(f"{file.path}: line {line} of the new text: {note}", file=sys.stderr)
+    if output is not None:
+        _write_first(files, output)
         return 0
-    old, new = before.splitlines(keepends=True), ported.text.splitlines(keepends=True)
-    sys.stdout.writelines(difflib.unified_diff(old, new, str(program), str(program)))
+    for file in files:
+        if write and file.changes:
+            path, mode = file.path.resolve(), file.path.stat().st_mode
+            write_whole(path, file.now.text.encode())
+            path.chmod(mode)
+            print(file.path, file=sys.stderr)
+        elif not write:
+            old, new = file.before.splitlines(keepends=True), file.now.text.splitlines(keepends=True)
+            sys.stdout.writelines(difflib.unified_diff(old, new, str(file.path), str(file.path)))
     return 0
+
+
+def _write_first(files: list[PortedFile], output: Path) -> None:
+    write_whole(output, files[0].now.text.encode())
+    if modules := [str(file.path) for file in files[1:] if file.changes]:
+        first = f"{files[0].path} imports what must be ported as well, or plain Python runs neither"
+        print(f"{first}: penstock port {' '.join(modules)} --write", file=sys.stderr)

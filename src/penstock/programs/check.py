@@ -22,7 +22,7 @@ from penstock.programs.readable import Readable
 from penstock.programs.removed import keras, keras_names
 from penstock.programs.removed.giving import Lost
 from penstock.programs.shell import EMULATED
-from penstock.programs.uses import PACKAGES, TENSORFLOW, Aliases, Use, imports_of, uses_of
+from penstock.programs.uses import HUB, PACKAGES, TENSORFLOW, Aliases, Use, imports_of, uses_of
 
 Kind = Literal["missing", "unknown", "argument", "package", "module", "data", "lost", "syntax"]
 """missing: TensorFlow 1.x has it, Penstock does not. unknown: neither does. argument: a function does not take it.
@@ -81,9 +81,9 @@ class Download:
 
 @dataclass(slots=True)
 class Checked:
-    """files: that were looked at. uses: names of TensorFlow that they use."""
+    """files: that were looked at, modules after what imports them. uses: names of TensorFlow that they use."""
 
-    files: int = 0
+    files: list[Path] = field(default_factory=list)
     uses: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     packages: dict[str, Package] = field(default_factory=dict)
@@ -119,7 +119,7 @@ def check(paths: Sequence[Path]) -> Checked:
         if program.file.resolve() in seen:
             continue
         seen.add(program.file.resolve())
-        checked.files += 1
+        checked.files.append(program.file)
         try:
             text = readable.read(program.file)
         except (SyntaxError, ValueError) as error:
@@ -193,7 +193,7 @@ def _imported(checked: Checked, module: str, line: int, program: _Program, is_py
     top = module.partition(".")[0]
     if (
         imported.is_of_python(top)
-        or top in (*PACKAGES, keras.PACKAGE, *removed.WHOLE)
+        or top in (*PACKAGES, HUB, keras.PACKAGE, *removed.WHOLE)
         or imported.is_beside(top, [*program.roots, program.file.parent])
     ):
         return

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from penstock.old_names import OldArguments
-from penstock.programs import source
 from penstock.programs.check import name_of_today, resolved
 from penstock.programs.python2_parsing import UNPARSABLE
 from penstock.programs.python2_signs import futures, is_future
 from penstock.programs.python2_text import as_python3_text, is_python2_text, is_whole
 from penstock.programs.removed import MODULES, source_of
 from penstock.programs.removed.giving import Lost
-from penstock.programs.uses import PACKAGES, Aliases
+from penstock.programs.removed.keras import PACKAGE as KERAS
+from penstock.programs.uses import HUB, PACKAGES, Aliases
 
 _RENAMED_ARGUMENTS = {
     "reduction_indices": "axis",
@@ -36,6 +34,13 @@ _RENAMED_ARGUMENTS = {
 }
 """Arguments that functions have under two names, and the later one."""
 
+_INSTEAD = {**dict.fromkeys(PACKAGES, "penstock"), HUB: "penstock.hub"}
+_METHODS = {
+    **{f"{before}{name}": name for name in ("keys", "values", "items") for before in ("iter", "view")},
+    "tostring": "tobytes",
+}
+"""Methods without arguments that dicts and arrays had, and those that they have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ported:
@@ -45,8 +50,9 @@ class Ported:
     notes: list[tuple[int, str]]
 
 
-def port(text: str, *, python2: bool = False) -> Ported:
-    """The program as it is written today. python2: whether text that parses as Python 3 as well is Python 2.
+def port(text: str, *, python2: bool = False, own_keras: bool = False) -> Ported:
+    """The program as it is written today. python2: whether text that parses as Python 3 as well is Python 2. own_keras:
+    whether the program has a module of this name.
 
     Raises SyntaxError if it is neither.
     """
@@ -59,7 +65,7 @@ def port(text: str, *, python2: bool = False) -> Ported:
             raise SyntaxError(f"it parses neither as Python 3 nor as Python 2: {error}") from None
         text = converted
     tree = ast.parse(text)
-    editor = _Editor(text, tree, was_python2 and "division" not in futures(tree))
+    editor = _Editor(text, tree, was_python2 and "division" not in futures(tree), own_keras)
     editor.visit(tree)
     return Ported(editor.edited(), sorted(editor.notes))
 
@@ -67,10 +73,11 @@ def port(text: str, *, python2: bool = False) -> Ported:
 class _Editor(ast.NodeVisitor):
     """Collects replacements of parts of the text."""
 
-    def __init__(self, text: str, tree: ast.Module, divides: bool) -> None:
+    def __init__(self, text: str, tree: ast.Module, divides: bool, own_keras: bool) -> None:
         self._text = text
         self._tree = tree
         self._divides = divides
+        self._own_keras = own_keras
         self._aliases = Aliases(tree)
         self._starts = [0]
         for line in text.splitlines(keepends=True):
@@ -78,6 +85,7 @@ class _Editor(ast.NodeVisitor):
         self._data = text.encode()
         self._edits: list[tuple[int, int, str]] = []
         self._imports: dict[str, None] = {}  # what the edits need
+        self._iterated = {node.iter for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))}
         self.notes: list[tuple[int, str]] = []
 
     def edited(self) -> str:
@@ -101,18 +109,19 @@ class _Editor(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             top = alias.name.partition(".")[0]
-            if top not in PACKAGES:
+            instead = self._instead(top)
+            if instead is None:
                 moved = MODULES[alias.name].source if alias.name in MODULES else None
                 if moved:
                     self._replace(alias, f"{moved} as {alias.asname}" if alias.asname else moved)
                 continue
-            new = "penstock" + alias.name.removeprefix(top)
+            new = instead + alias.name.removeprefix(top)
             if alias.asname:
                 new = f"{new} as {alias.asname}"
             elif "." in alias.name:
-                new = f"{new}, penstock as {top}"
+                new = f"{new}, {instead} as {top}"
             else:
-                new = f"penstock as {top}"
+                new = f"{instead} as {top}"
             self._replace(alias, new)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
@@ -120,17 +129,24 @@ class _Editor(ast.NodeVisitor):
         if node.level:
             return
         top = module.partition(".")[0]
-        if top not in PACKAGES:
+        instead = self._instead(top)
+        if instead is None:
             self._import_from_other(module, node)
             return
         start, end = self._span(node)
         at = self._data.index(module.encode(), start, end)
-        self._edits.append((at, at + len(top), "penstock"))
+        self._edits.append((at, at + len(top), instead))
         for alias in node.names:
             now = name_of_today(f"{module}.{alias.name}")
             parent, _, name = (now or "").rpartition(".")
             if now and parent == module:
                 self._replace(alias, f"{name} as {alias.asname or alias.name}")
+
+    def _instead(self, package: str) -> str | None:
+        """What is imported in the place of a package. Keras stays, of Penstock's from then on."""
+        if package == KERAS and not self._own_keras:
+            self._imports["penstock.as_keras"] = None
+        return _INSTEAD.get(package)
 
     def _import_from_other(self, module: str, node: ast.ImportFrom) -> None:
         """Names that a library has removed or moved are imported from where they are."""
@@ -221,9 +237,32 @@ class _Editor(ast.NodeVisitor):
             self._imports[holder] = None
             self._replace(node, f"{holder}.{name}")
 
+    # --- methods ----------------------------------------------------------------------------------------
+
+    def _of_method(self, node: ast.Call) -> bool:
+        """Whether it calls a method that nothing has any more, under its name of today then."""
+        if not isinstance(node.func, ast.Attribute) or node.keywords:
+            return False
+        method = node.func
+        if method.attr == "has_key" and len(node.args) == 1:
+            self._replace(node, f"({self._of(node.args[0])} in {self._of(method.value)})")
+            return True
+        now = None if node.args else _METHODS.get(method.attr)
+        if now is None:
+            return False
+        self.visit(method.value)
+        end = self._span(method)[1]
+        self._edits.append((end - len(method.attr), end, now))
+        if method.attr.startswith("iter") and node not in self._iterated:  # an iterator, of which `next` may be taken
+            start, end = self._span(node)
+            self._edits += [(start, start, "iter("), (end, end, ")")]
+        return True
+
     # --- arguments --------------------------------------------------------------------------------------
 
     def visit_Call(self, node: ast.Call) -> None:
+        if self._of_method(node):
+            return
         path = self._aliases.path_of(node.func)
         function = resolved(name_of_today(path) or path) if path else None
         ordered = self._ordered(node, function)
@@ -275,7 +314,7 @@ class _Editor(ast.NodeVisitor):
 
     def _of(self, value: ast.expr) -> str:
         """The text of an argument, ported itself."""
-        inner = _Editor(self._text, self._tree, self._divides)
+        inner = _Editor(self._text, self._tree, self._divides, self._own_keras)
         inner.visit(value)
         start, end = self._span(value)
         out = bytearray(self._data)
@@ -356,48 +395,3 @@ def _value(node: ast.expr, unknown: Any) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
         return unknown
-
-
-# --- files ----------------------------------------------------------------------------------------------
-
-
-def port_file(path: Path) -> tuple[str, Ported]:
-    """The text of a program or notebook, and what it is ported to. Raises OSError, ValueError if it is neither Python 3
-    nor Python 2."""
-    text = source.read(path)
-    try:
-        return text, _port_notebook(text) if path.suffix == ".ipynb" else port(text)
-    except _NoNotebookError as error:
-        raise ValueError(f"{path} is no notebook: {error}") from None
-    except SyntaxError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-_CELL = "# penstock: the next cell\n"
-_MAGIC = "# penstock: no Python: "
-
-
-class _NoNotebookError(Exception):
-    """A file is JSON of another form, or none."""
-
-
-def _port_notebook(text: str) -> Ported:
-    """The cells of code together, because they share their names; lines that are no Python stay as they are."""
-    try:
-        book = json.loads(text)
-        sheets, key = ([book], "source") if "cells" in book else (book["worksheets"], "input")  # which the format 3 had
-        cells = [cell for sheet in sheets for cell in sheet["cells"] if cell["cell_type"] == "code"]
-        texts = ["".join(_masked(line) for line in "".join(cell[key]).splitlines(keepends=True)) for cell in cells]
-    except (json.JSONDecodeError, LookupError, RecursionError, TypeError) as error:
-        raise _NoNotebookError(f"{type(error).__name__}: {error}") from None
-    ported = port(_CELL.join(f"{each}\n" for each in texts))
-    for cell, new in zip(cells, ported.text.split(_CELL), strict=bool(cells)):
-        lines = new.removesuffix("\n").replace(_MAGIC, "")
-        cell[key] = lines.splitlines(keepends=True) if isinstance(cell[key], list) else lines
-    end = "\n" if text.endswith("\n") else ""
-    return Ported(json.dumps(book, indent=1, ensure_ascii=False) + end, ported.notes)
-
-
-def _masked(line: str) -> str:
-    begin = line.lstrip()
-    return f"{line[: len(line) - len(begin)]}{_MAGIC}{begin}" if begin.startswith(("%", "!", "?")) else line

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.programs.python2_signs import asks_for_version
 
 TENSORFLOW = "tensorflow"
+HUB = "tensorflow_hub"
 PACKAGES = dict.fromkeys((TENSORFLOW, "tensorflow_core", "tensorflow_estimator"), TENSORFLOW)
 """By a package's name: TensorFlow, in which its modules are; that of TensorFlow 1.15 is in two packages."""
 

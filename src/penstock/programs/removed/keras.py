@@ -18,14 +18,15 @@ _PARTS = {"keras_applications": "applications", "keras_preprocessing": "preproce
 """Packages that Keras 2.2 was made of, and where they are in it; libraries of models import them."""
 
 
-def install(folder: Path) -> None:
-    """`import keras` is tf.keras for the rest of the process, unless the program's folder has its own `keras`."""
+def install(*folders: Path) -> None:
+    """`import keras` is tf.keras for the rest of the process, unless one of the program's folders has its own
+    `keras`."""
     from penstock import as_tensorflow  # which takes the place of TensorFlow when it is imported
 
-    if not imported.is_beside(PACKAGE, [folder]):
+    if not imported.is_beside(PACKAGE, [*folders]):
         as_tensorflow.PACKAGES[PACKAGE] = "penstock.python.keras"
         for package, part in _PARTS.items():
-            if not imported.is_beside(package, [folder]) and importlib.util.find_spec(package) is None:
+            if not imported.is_beside(package, [*folders]) and importlib.util.find_spec(package) is None:
                 as_tensorflow.PACKAGES[package] = f"penstock.python.keras.{part}"
 
 
