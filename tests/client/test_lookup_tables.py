@@ -339,6 +339,21 @@ def test_tables_made_in_loops_and_in_functions_of_datasets_are_outside_and_initi
         assert session.run(mapped).tolist() == session.run(of_dataset).tolist() == [10, -1, 5]
 
 
+def test_what_a_function_of_a_dataset_looks_up_has_the_shape_of_its_keys() -> None:
+    table = small_table()
+    mapped = tf.data.Dataset.from_tensors([["a", "b", "c"]]).map(table.lookup)
+    nested = tf.data.Dataset.from_tensors(["b"]).flat_map(
+        lambda words: tf.data.Dataset.from_tensors(words).map(table.lookup)
+    )
+    assert mapped.output_shapes.as_list() == [1, 3]
+    assert nested.output_shapes.as_list() == [1]
+    found = [tf.data.make_initializable_iterator(mapped), tf.data.make_initializable_iterator(nested)]
+    with tf.Session() as session:
+        session.run([tf.tables_initializer(), *(iterator.initializer for iterator in found)])
+        values = session.run([iterator.get_next() for iterator in found])
+    assert [value.tolist() for value in values] == [[[3, 4, -1]], [4]]
+
+
 def test_tables_written_by_steps_are_looked_up_in_loops_and_branches() -> None:
     table = lookup.MutableHashTable(tf.int64, tf.string, "?")
     insert = table.insert(np.int64([0, 1, 2]), ["a", "b", "end"])

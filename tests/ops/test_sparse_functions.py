@@ -64,6 +64,13 @@ def test_a_sparse_placeholder_is_fed_three_arrays(fed: Any) -> None:
     assert dense(x, {x: fed}) == [[0, 2, 0, 0], [0, 0, 0, 0]]
 
 
+def test_what_is_made_of_the_parts_of_a_sparse_placeholder_has_its_known_shape() -> None:
+    given = tf.sparse_placeholder(tf.int64, [2, 3], name="given")
+    made = tf.SparseTensor(given.indices, given.values + 1, given.dense_shape)
+    assert (given.dense_shape.op.name, given.dense_shape.op.type) == ("given/shape", "Const")
+    assert made.get_shape().as_list() == tf.sparse_tensor_to_dense(made).shape.as_list() == [2, 3]
+
+
 def test_a_sparse_placeholder_of_known_shape_may_be_fed_without_it() -> None:
     x = tf.sparse.placeholder(tf.float32, [2, 2])
     assert dense(x, {x.indices: [(1, 1)], x.values: [5.0]}) == [[0, 0], [0, 5]]

@@ -38,6 +38,11 @@ class FunctionGraph(Graph):
         self.captures: dict[Tensor, Tensor] = {}
         """Tensors of the outer graph, and the arguments that represent them here."""
         self._copied: dict[Tensor, Tensor] = {}
+        self._sources: dict[Tensor, Tensor] = {}
+
+    def source_of(self, tensor: Tensor) -> Tensor:
+        """The outer tensor that the argument `tensor` represents; `tensor` itself if it was not captured."""
+        return self._sources.get(tensor, tensor)
 
     def takes_from(self, graph: Graph) -> bool:
         return self.outer is not None and (graph is self.outer or self.outer.takes_from(graph))
@@ -93,6 +98,7 @@ class FunctionGraph(Graph):
                 "use its value, or a resource (a table or a variable with use_resource=True)."
             )
         found = self.captures[tensor] = argument(tensor.dtype, tensor.shape, f"captured_{op.name.split('/')[-1]}")
+        self._sources[found] = tensor
         return found
 
     def _same_variable(self, tensor: Tensor) -> Tensor:

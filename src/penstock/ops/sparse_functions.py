@@ -39,6 +39,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
     rank: Any = None
     static: TensorShape | None = None
+    known = False  # then it is a constant, so that what is made of the parts has this shape, too
     if shape is None:
         dense_shape = placeholder(int64, [None], name=part("shape"))
     else:
@@ -49,8 +50,10 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
             dims = [d.value if isinstance(d, Dimension) else d for d in shape]
             dims = [None if d is None or d < 0 else int(d) for d in dims]
             rank, static = len(dims), TensorShape(dims)
-            default = constant([-1 if d is None else d for d in dims], int64, name=part("shape_default") or "Const")
-        dense_shape = placeholder_with_default(cast(default, int64), default.shape, name=part("shape"))
+            known = None not in dims
+            named = part("shape" if known else "shape_default") or "Const"
+            default = constant([-1 if d is None else d for d in dims], int64, name=named)
+        dense_shape = default if known else placeholder_with_default(cast(default, int64), default.shape, part("shape"))
     values = placeholder(dtype, [None], name=part("values"))
     found = SparseTensor(placeholder(int64, [None, rank], name=part("indices")), values, dense_shape)
     found._static_shape = static
