@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.saved_model.freeze_graph import freeze_graph
+from penstock.saved_model.freeze_graph import freeze_graph, freeze_graph_with_def_protos
 
 X = np.ones((2, 3), np.float32)
 
@@ -40,6 +40,22 @@ def test_variables_become_constants(meta: bool, use_resource: bool, tmp_path: Pa
     assert {node.device for node in graph_def.node} == {""}
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(graph_def, name="")
+        np.testing.assert_array_equal(session.run("y:0", {"x:0": X}), expected)
+
+
+@pytest.mark.parametrize("with_saver", [True, False])
+def test_the_graph_that_a_program_has_just_built_is_frozen_with_its_saver(with_saver: bool, tmp_path: Path) -> None:
+    expected, frozen = _trained(tmp_path, False), str(tmp_path / "frozen.pb")
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        tf.nn.relu(tf.matmul(x, tf.get_variable("w", [3, 2])), name="y")
+        saver = tf.train.Saver().as_saver_def() if with_saver else None
+        given = graph.as_graph_def(add_shapes=True)
+        found = freeze_graph_with_def_protos(given, saver, str(tmp_path / "model"), "y", None, None, frozen, True, "")
+    assert found == tf.GraphDef.FromString(Path(frozen).read_bytes())
+    assert "VariableV2" not in {node.op for node in found.node}
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(found, name="")
         np.testing.assert_array_equal(session.run("y:0", {"x:0": X}), expected)
 
 
