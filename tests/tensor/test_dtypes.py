@@ -95,6 +95,7 @@ def test_there_is_one_object_per_number(dtype: DType) -> None:
         (np.ones(2), "float64"),
         (np.int64(7), "int64"),
         (enum.IntEnum("E", {"X": 3}).X, "int32"),
+        *((1.0, "float32"), (3.0, "int32"), (103.0, "int32_ref"), (True, "float32")),
     ],
     ids=repr,
 )
@@ -106,7 +107,7 @@ def test_as_dtype_understands(value: Any, expected: str) -> None:
     "value",
     [
         *("int", "f4", "DT_FLOAT", "<dtype: 'float32'>", "", b"float32", None),
-        *(0, 24, 100, 999, -1, 1.0, 1.5, True),
+        *(0, 24, 100, 999, -1, 0.0, 1.5, False),
         *([1], (np.float32,), list, np.generic, np.void, torch.strided),
         *(np.dtype("M8[s]"), np.dtype([("a", np.int8)])),
     ],
@@ -236,11 +237,11 @@ def test_sizes_are_bytes_per_element_and_zero_for_objects() -> None:
 
 
 def test_a_type_equals_whatever_converts_to_it_and_nothing_else() -> None:
-    equals: list[Any] = [np.float32, "float32", "float", np.dtype("float32"), torch.float32, 1, float]
+    equals: list[Any] = [np.float32, "float32", "float", np.dtype("float32"), torch.float32, 1, 1.0, True, float]
     for other in equals:
         assert dtypes.float32 == other
         assert operator.ne(dtypes.float32, other) is False
-    differs: list[Any] = [np.float64, "junk", None, 2, 1.0, True, object(), [], dtypes.int32]
+    differs: list[Any] = [np.float64, "junk", None, 2, 1.5, False, object(), [], dtypes.int32]
     for other in differs:
         assert dtypes.float32 != other
         assert operator.eq(dtypes.float32, other) is False

@@ -260,15 +260,14 @@ def as_dtype(type_value: Any) -> DType:
     """The `DType` of a name, an enum number, a NumPy or torch dtype, a NumPy scalar type, or a Python type.
 
     Python's `float` and `int` mean float32 and int32, but `complex` means complex128; TensorFlow rejects `int`,
-    `complex`, `str` and `bytes`. A value with a `dtype`, such as an array, counts as that dtype. Raises TypeError for
-    anything else.
+    `complex`, `str` and `bytes`. A number that equals one of the enum counts as that: `tf.placeholder(1.0)` is of
+    float32. A value with a `dtype`, such as an array, counts as that dtype. Raises TypeError for anything else.
     """
     if type(type_value) is DType:
         return type_value
     kind = type(type_value)
-    # Numbers stay out of the dict, where True and 1.0 would both match entry 1.
     try:
-        if kind is int:
+        if kind in (int, float, builtins.bool):  # TensorFlow's table of numbers has 1 for 1.0, too
             return _BY_ENUM[type_value]
         return _BY_KEY[type_value]
     except (KeyError, TypeError):
