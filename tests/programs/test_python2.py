@@ -193,6 +193,9 @@ QUOTIENTS = [
     "def ZeroPadding2D(pads): return [0] * pads\nsize = 5\nZeroPadding2D(size / 2)\nn = 7\n",
     "def f(w):\n    half = w / 2\n    return 'ab'[half:]\nf(3)\nn = 7\n",
     "import numpy as np\nn = 7\nnp.eye(4)[:, : n / 2]\n",
+    "n = 7\nx = [7, 8, 9]\nx[len(x) / 2 - 1]\n",
+    "import collections\nn = 7\ncollections.deque([n], maxlen=1e2)\n",
+    "from collections import deque\nn, LENGTH = 7, 0\nSIZE = 100.\ndeque(maxlen=SIZE)\n",
 ]
 
 
@@ -206,6 +209,11 @@ def test_text_that_counts_by_quotients_is_python_2(uses: str, tmp_path: Path) ->
 def test_text_of_today_that_counts_by_quotients_is_not(today: str, uses: str, tmp_path: Path) -> None:
     text = f"{today}\ntry:\n" + "".join(f"    {line}\n" for line in uses.splitlines())
     assert output_of(tmp_path, text + "except TypeError: pass\nprint(7 / 2)\n") == "3.5\n"
+
+
+def test_values_by_fractions_are_python_3(tmp_path: Path) -> None:
+    text = "x = {1.5: 'a', 2.0: 'b'}\nprint(x[3 / 2], len(x) / 4)\n"
+    assert output_of(tmp_path, text) == "a 0.5\n"
 
 
 def test_fractions_in_slices_of_labels_and_grids_are_python_3(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.programs.python2_comparisons import COMPARED, given_none, is_none, methods_for_cmp
+from penstock.programs.python2_counts import length_of_deque
 from penstock.programs.python2_generators import ends_quietly
 from penstock.programs.python2_lists import views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
@@ -93,6 +94,9 @@ class Meaning(ast.NodeTransformer):
         mark_bytes(node)
         self.generic_visit(node)
         called = node.func
+        if (length := length_of_deque(node)) is not None:
+            length.value = _call("length", node, length.value)
+            return node
         if (taken := taken_function(node)) is not None:
             return replaced(node, taken, _call("taking_strings", taken, taken))
         if gives_strings(node):

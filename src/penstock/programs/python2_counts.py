@@ -12,25 +12,29 @@ from penstock.programs.python2_lists import own_nodes, scopes_of, values_of_name
 
 COUNTING = frozenset({"range"})
 PADS = "padding"
+LENGTH = "maxlen"
 _PADDING = "Padding1D", "Padding2D", "Padding3D"
 PADDING = frozenset(f"Zero{each}" for each in _PADDING)
 _DIVISION = {*instructions(compile("a / b", "", "eval"))} - {*instructions(compile("a - b", "", "eval"))}
 _SLICING = {opmap.get(name) for name in ("BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE")}
+_DEQUES = frozenset({"deque", "collections.deque"})
 _OF_FRACTIONS = frozenset({"loc", "ix", "mgrid", "ogrid", "r_", "c_", "s_", "index_exp"})
 """What slices of fractions mean something to: labels of tables, and NumPy's grids."""
 
 
 def may_slice_by_quotients(code: CodeType) -> bool:
-    """Whether code, or a function in it, has slices and divides."""
+    """Whether code, or a function in it, has slices or asks for lengths, and divides."""
     found = {*instructions(code)}
-    if not _DIVISION.isdisjoint(found) and any(number in _SLICING for number, _ in found):
+    indexes = "len" in code.co_names or any(number in _SLICING for number, _ in found)
+    if indexes and not _DIVISION.isdisjoint(found):
         return True
     return any(may_slice_by_quotients(each) for each in code.co_consts if isinstance(each, CodeType))
 
 
 def counts_by_quotients(tree: ast.Module) -> int | None:
-    """The line that gives `range`, a slice, or Keras's layers that pad a quotient, if one does, at once or by a name
-    that has no other value: Python 3 would end there, and Python 2, too, with its division of today."""
+    """The line that gives `range`, a slice, an index of a list, or Keras's layers that pad a quotient, or a deque a
+    length with a point, if one does, at once or by a name that has no other value: Python 3 would end there, and Python
+    2, too, with its division of today."""
     if any(_is_of_today(node) for node in ast.walk(tree)):
         return None
     return next((line for scope in scopes_of(tree) for line in _lines(scope)), None)
@@ -57,8 +61,24 @@ def _is_of_today(node: ast.AST) -> bool:
 def _lines(scope: ast.AST) -> Iterator[int]:
     nodes = list(own_nodes(scope))
     quotients = values_of_names(nodes, lambda value: _is_quotient(value, frozenset()))
+    fractions = values_of_names(nodes, _is_float)
     for node in nodes:
         yield from (given.lineno for given in _given(node) if _is_quotient(given, quotients))
+        if isinstance(node, ast.Call) and (length := length_of_deque(node)) is not None:
+            named = isinstance(length.value, ast.Name) and length.value.id in fractions
+            if named or _is_float(length.value) or _is_quotient(length.value, quotients):
+                yield node.lineno
+
+
+def length_of_deque(call: ast.Call) -> ast.keyword | None:
+    """What a call gives `deque` for `maxlen`, whose fraction Python 2 cut."""
+    if not isinstance(call.func, ast.Name | ast.Attribute) or ast.unparse(call.func) not in _DEQUES:
+        return None
+    return next((each for each in call.keywords if each.arg == LENGTH), None)
+
+
+def _is_float(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)
 
 
 def _given(node: ast.AST) -> list[ast.expr]:
@@ -68,6 +88,9 @@ def _given(node: ast.AST) -> list[ast.expr]:
             return _counts(node, function)
         case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _OF_FRACTIONS:
             return []
+        case ast.Subscript(value=values, slice=ast.BinOp() as index):
+            counted = f"len({ast.unparse(values)})"  # x[len(x) / 2], which is no key
+            return [index] if any(ast.unparse(each) == counted for each in ast.walk(index)) else []
         case ast.Subscript(slice=index):
             parts = index.elts if isinstance(index, ast.Tuple) else [index]
             bounds = [(each.lower, each.upper, each.step) for each in parts if isinstance(each, ast.Slice)]

@@ -219,6 +219,11 @@ def range_(*bounds: Any) -> list[int]:
     return list(xrange(*bounds))
 
 
+def length(number: Any) -> Any:
+    """A deque's: a float is cut."""
+    return int(number) if isinstance(number, float) else number
+
+
 def xrange(*bounds: Any) -> range:
     return range(*(int(bound) if isinstance(bound, (float, np.floating)) else bound for bound in bounds))
 
@@ -284,6 +289,7 @@ HELPERS: dict[str, Any] = {
     "_py2_idiv": idiv,
     "_py2_add": add,
     "_py2_has_key": has_key,
+    "_py2_length": length,
     "_py2_next": next_,
     "_py2_decode": decode,
     "_py2_encode": encode,

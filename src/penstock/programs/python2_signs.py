@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import TypeGuard
 
-from penstock.programs.python2_counts import COUNTING, PADDING, PADS, counts_by_quotients, may_slice_by_quotients
+from penstock.programs.python2_counts import (
+    COUNTING,
+    LENGTH,
+    PADDING,
+    PADS,
+    counts_by_quotients,
+    may_slice_by_quotients,
+)
 from penstock.programs.python2_files import may_print_to_files, takes_for_text
 from penstock.programs.python2_lists import LAZY, takes_for_lists, views_taken
 from penstock.programs.python2_modules import MODULES
@@ -49,7 +56,7 @@ ONLY_BUILTINS = frozenset({"basestring", "execfile", "raw_input", "unichr", "xra
 GONE_MODULES = MODULES.keys() - sys.stdlib_module_names
 """Text that imports one of these is Python 2; `pickle` is there in both."""
 
-MARKS = BUILTINS | GONE | GONE_MODULES | LAZY | COUNTING | PADDING | {PADS}
+MARKS = BUILTINS | GONE | GONE_MODULES | LAZY | COUNTING | PADDING | {PADS, LENGTH}
 """Names that compiled code mentions where it may be Python 2."""
 
 _OF_NAMES = frozenset({"NameError", "ImportError", "ModuleNotFoundError", "AttributeError"})
