@@ -122,6 +122,11 @@ try:
 except TypeError as error:
     assert "create_estimator_spec" in str(error) and "create_loss" in str(error)
 
+from tensorflow.python.keras.optimizer_v2 import learning_rate_schedule, rmsprop
+from tensorflow.python.keras.optimizer_v2.adam import Adam
+from tensorflow.python.keras.optimizer_v2.optimizer_v2 import OptimizerV2
+assert Adam is tf.keras.optimizers.Adam and issubclass(rmsprop.RMSprop, OptimizerV2)
+assert learning_rate_schedule.ExponentialDecay is tf.keras.optimizers.schedules.ExponentialDecay
 from tensorflow.python.estimator.canned.optimizers import get_optimizer_instance
 assert type(get_optimizer_instance("Ftrl", learning_rate=0.2)) is tf.train.FtrlOptimizer
 age = feature_column.numeric_column("age")

@@ -74,6 +74,9 @@ PUBLIC = {
     "initializers": "ops.init_ops ops.init_ops_v2",
     "keras": "keras",
     **{f"keras.{name}": f"keras.{name}" for name in _KERAS.split()},
+    "keras.optimizers": "keras.optimizers "
+    + _under("keras.optimizer_v2", "adadelta adagrad adam adamax gradient_descent nadam optimizer_v2 rmsprop"),
+    "keras.optimizers.schedules": "keras.optimizer_v2.learning_rate_schedule",
     "layers": (
         "keras.engine.input_spec layers.base layers.convolutional layers.core layers.layers layers.normalization "
         "layers.pooling"
@@ -208,6 +211,7 @@ OTHER_NAMES = {
     "distribute.distribution_strategy_context": (
         "get_distribution_strategy=distribute.get_strategy has_distribution_strategy=distribute.has_strategy"
     ),
+    "keras.optimizer_v2.optimizer_v2": "OptimizerV2=keras.optimizers.Optimizer",
     "layers.convolutional": " ".join(
         f"{alias}{dims}=layers.{name}{dims}"
         for aliases, name, all_dims in (
