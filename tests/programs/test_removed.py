@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from penstock.programs.removed.standard import of_whole_floats
 from tests.programs.running import output_of, penstock_run
 
 CASES = {
@@ -400,6 +403,14 @@ CASES = {
         "print(sorted(random.sample({1, 2}, 2)), threading.Thread().isAlive(), yaml.load('a: 1'))\n",
         "[['a', 'b'], ['1', '2']] [{'a': '1', 'b': '2'}]\n[1, 2] False {'a': 1}\n",
     ),
+    "json with an encoding, ranges of floats": (
+        "import json, random\n"
+        "print(json.loads('[1]', encoding='utf-8'), json.loads('2', 'utf-8'), json.dumps([3], encoding='utf-8'))\n"
+        "json.dump({'a': 4}, open('a.json', 'w'), indent=0)\n"
+        "print(json.load(open('a.json', 'rb'), encoding='utf-8'), json.load(fp=open('a.json')))\n"
+        "random.seed(0)\nprint(random.randint(0, 6 / 2), random.randrange(1e1), random.Random(0).randint(0, 3.0))\n",
+        "[1] 2 [3]\n{'a': 4} {'a': 4}\n3 6 3\n",
+    ),
     "seeds of random": (
         "import datetime, random\nimport numpy as np\nrandom.seed(np.int64(-7))\nprint(random.random())\n"
         "print(random.Random(np.uint8(200)).random())\n"
@@ -748,3 +759,15 @@ def test_an_installed_library_for_tensorflow_gets_the_arrays_of_then_and_others_
         "try:\n    today.copied([1, 2])\nexcept ValueError:\n    print('refused')\n"
     )
     assert output_of(tmp_path, text) == "3\nrefused\n"
+
+
+def test_a_range_of_floats_that_are_whole_is_one_of_numbers() -> None:
+    def of_today(self: None, *bounds: object) -> int:  # since Python 3.12
+        if any(isinstance(each, float) for each in bounds):
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return len(range(*map(operator.index, bounds)))
+
+    randrange = of_whole_floats(of_today)
+    assert (randrange(None, 1e1), randrange(None, 2, np.float64(6.0)), randrange(None, 9)) == (10, 4, 9)
+    with pytest.raises(TypeError, match="interpreted as an integer"):
+        randrange(None, 0, 2.5)

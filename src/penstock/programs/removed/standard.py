@@ -114,8 +114,12 @@ def _decoded(lines: Any) -> Iterator[str]:
 
 
 def patch_random(random: Any) -> None:
-    """Samples of sets, a second argument of shuffle, and seeds that are neither numbers of Python nor text."""
+    """Samples of sets, a second argument of shuffle, seeds that are neither numbers of Python nor text, and, as until
+    Python 3.11, whole numbers with a point for `randint` and `randrange`."""
     sample, shuffle = random.sample, random.shuffle
+    if sys.version_info >= (3, 12):
+        random.Random.randrange = of_whole_floats(random.Random.randrange)
+        random.randrange = random._inst.randrange
     random.Random.seed = _seeding(random.Random.seed)
     random.seed = random._inst.seed
 
@@ -126,6 +130,18 @@ def patch_random(random: Any) -> None:
 
     random.sample = sampled
     random.shuffle = lambda x, random=None: shuffle(x)
+
+
+def of_whole_floats(ranging: Callable[..., int]) -> Callable[..., int]:
+    """`random.randint(0, n / 2)`, which calls randrange: ranges of floats that are whole numbers."""
+
+    @functools.wraps(ranging)
+    def randrange(self: Any, *bounds: Any, **options: Any) -> int:
+        if any(type(each) is not int for each in bounds):
+            bounds = tuple(int(each) if isinstance(each, float) and each.is_integer() else each for each in bounds)
+        return ranging(self, *bounds, **options)
+
+    return randrange
 
 
 def _seeding(seed: Callable[..., None]) -> Callable[..., None]:
@@ -164,7 +180,10 @@ def _of_text(digest: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def patch_json(json: Any) -> None:
-    """Numbers of NumPy are written as numbers: sums of float32 and numbers of Python were float64, which json takes."""
+    """Numbers of NumPy are written as numbers: sums of float32 and numbers of Python were float64, which json takes. An
+    encoding may be given, as until Python 3.8, which did not heed it."""
+    for name in ("load", "loads", "dump", "dumps"):
+        setattr(json, name, _without_encoding(getattr(json, name)))
     default = json.JSONEncoder.default
 
     def number_or_default(self: Any, o: Any) -> Any:
@@ -175,6 +194,17 @@ def patch_json(json: Any) -> None:
         return o.item()
 
     json.JSONEncoder.default = number_or_default
+
+
+def _without_encoding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of what reads, it was the second argument."""
+    reads = "load" in function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, encoding: Any = None, **options: Any) -> Any:
+        return function(*(args[:1] if reads else args), **options)
+
+    return call
 
 
 def patch_yaml(yaml: Any) -> None:
