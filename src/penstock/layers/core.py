@@ -73,10 +73,7 @@ class Dense(Layer):
         self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
 
     def build(self, input_shape: Any) -> None:
-        shape = [known_channels(input_shape, -1, self), self.units]
-        self.kernel = self.add_weight(
-            "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
-        )
+        self.build_kernels(input_shape)
         self.bias = None
         if self.use_bias:
             self.bias = self.add_weight(
@@ -84,15 +81,27 @@ class Dense(Layer):
                 constraint=self.bias_constraint,
             )  # fmt: skip
 
+    def build_kernels(self, input_shape: Any) -> None:
+        shape = [known_channels(input_shape, -1, self), self.units]
+        self.kernel = self.add_weight(
+            "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
+        )
+
+    @property
+    def _applied_kernel(self) -> Any:
+        """What inputs are multiplied by."""
+        return self.kernel
+
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if inputs.dtype.base_dtype != self.kernel.dtype.base_dtype:
-            inputs = cast(inputs, self.kernel.dtype.base_dtype)
+        kernel = self._applied_kernel
+        if inputs.dtype.base_dtype != kernel.dtype.base_dtype:
+            inputs = cast(inputs, kernel.dtype.base_dtype)
         outputs = inputs
         rank = inputs.shape.ndims
         if rank == 2:
-            outputs = matmul(inputs, self.kernel)
+            outputs = matmul(inputs, kernel)
         else:
-            outputs = matmul(reshape(inputs, [-1, inputs.shape.as_list()[-1]]), self.kernel)
+            outputs = matmul(reshape(inputs, [-1, inputs.shape.as_list()[-1]]), kernel)
             outputs = reshape(outputs, concat([shape_of_tensor(inputs)[:-1], [self.units]], 0))
             outputs.set_shape(self.compute_output_shape(inputs.shape))
             more_nodes(-1 if inputs.shape.is_fully_defined() else 13)  # TensorFlow's is a tensordot

@@ -32,24 +32,27 @@ QUANTIZE_AND_DEQUANTIZE = define_op(
     ],
     work=4.0,
 )
+_RANGE = "input: T, input_min: T, input_max: T"
+_ROUNDING = [
+    "signed_input: bool = true",
+    "num_bits: int = 8",
+    "range_given: bool = false",
+    "T: floattype",
+    "round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'",
+    "narrow_range: bool = false",
+    "axis: int = -1",
+]
+"""The attributes of versions 2 and 4, of which the latter has a gradient for the range, too."""
 QUANTIZE_AND_DEQUANTIZE_V2 = define_op(
     "QuantizeAndDequantizeV2",
-    "input: T, input_min: T, input_max: T",
+    _RANGE,
     "output: T",
-    attrs=[
-        "signed_input: bool = true",
-        "num_bits: int = 8",
-        "range_given: bool = false",
-        "T: floattype",
-        "round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'",
-        "narrow_range: bool = false",
-        "axis: int = -1",
-    ],
+    attrs=_ROUNDING,
     work=4.0,
 )
 QUANTIZE_AND_DEQUANTIZE_V3 = define_op(
     "QuantizeAndDequantizeV3",
-    "input: T, input_min: T, input_max: T, num_bits: int32",
+    f"{_RANGE}, num_bits: int32",
     "output: T",
     attrs=[
         "signed_input: bool = true",
@@ -61,20 +64,11 @@ QUANTIZE_AND_DEQUANTIZE_V3 = define_op(
     work=4.0,
 )
 
-_RANGE = "input: T, input_min: T, input_max: T"
 QUANTIZE_AND_DEQUANTIZE_V4 = define_op(
     "QuantizeAndDequantizeV4",
     _RANGE,
     "output: T",
-    attrs=[
-        "signed_input: bool = true",
-        "num_bits: int = 8",
-        "range_given: bool = false",
-        "T: floattype",
-        "round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'",
-        "narrow_range: bool = false",
-        "axis: int = -1",
-    ],
+    attrs=_ROUNDING,
     work=4.0,
 )
 QUANTIZE_AND_DEQUANTIZE_V4_GRAD = define_op(

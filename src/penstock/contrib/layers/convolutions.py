@@ -10,7 +10,7 @@ from penstock.client.variable_scope import variable_scope
 from penstock.contrib.framework.arg_scopes import add_arg_scope
 from penstock.contrib.framework.variables import model_variable
 from penstock.contrib.layers.initializers import xavier_initializer
-from penstock.contrib.layers.scopes import RENAMED, collect_variable, finish, layer_scope
+from penstock.contrib.layers.scopes import RENAMED, collect_variable, finish, layer_scope, output_of
 from penstock.contrib.layers.utils import channel_dimension, get_variable_collections, two_element_tuple
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
@@ -23,7 +23,7 @@ XAVIER, ZEROS = xavier_initializer(), zeros_initializer()
 _KINDS = {3: Conv1D, 4: Conv2D, 5: Conv3D}
 
 
-def _order(data_format: str | None, rank: int = 0) -> str:
+def order_of(data_format: str | None, rank: int = 0) -> str:
     """The tf.layers name. Raises ValueError for an invalid name, or one for a different rank."""
     names = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
     if data_format not in names or (rank and data_format and len(data_format) != rank):
@@ -62,7 +62,7 @@ def convolution(
     the biases. conv_dims: the required number of spatial dims. Raises ValueError for a wrong rank or data_format, and
     if both stride and rate exceed 1.
     """
-    order = _order(data_format)
+    order = order_of(data_format)
     with layer_scope(scope, "Conv", inputs, reuse, RENAMED) as opened:
         inputs = convert_to_tensor(inputs)
         rank = inputs.shape.ndims
@@ -75,10 +75,10 @@ def convolution(
             weights_regularizer, biases_regularizer, trainable=trainable, dtype=inputs.dtype.base_dtype,
             _scope=opened, _reuse=reuse,
         )  # fmt: skip
-        outputs = layer(inputs)
-        collect_variable(layer.kernel, variables_collections, "weights")
-        collect_variable(layer.bias, variables_collections, "biases")
-        return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+        return output_of(
+            layer, inputs, opened.name, variables_collections, outputs_collections, activation_fn, normalizer_fn,
+            normalizer_params,
+        )  # fmt: skip
 
 
 def _of_dims(conv_dims: int) -> Any:
@@ -142,7 +142,7 @@ def _transposed(layer_type: Any, letters: str) -> Any:
         trainable: bool = True,
         scope: Any = None,
     ) -> Tensor:
-        order = _order(data_format, dims + 2)
+        order = order_of(data_format, dims + 2)
         with layer_scope(scope, f"Conv{dims}d_transpose", inputs, reuse, RENAMED) as opened:
             inputs = convert_to_tensor(inputs)
             layer = layer_type(
@@ -152,10 +152,10 @@ def _transposed(layer_type: Any, letters: str) -> Any:
                 kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer, trainable=trainable,
                 dtype=inputs.dtype.base_dtype, _scope=opened, _reuse=reuse,
             )  # fmt: skip
-            outputs = layer(inputs)
-            collect_variable(layer.kernel, variables_collections, "weights")
-            collect_variable(layer.bias, variables_collections, "biases")
-            return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+            return output_of(
+                layer, inputs, opened.name, variables_collections, outputs_collections, activation_fn, normalizer_fn,
+                normalizer_params,
+            )  # fmt: skip
 
     convolve.__name__ = convolve.__qualname__ = f"convolution{dims}d_transpose"
     convolve.__doc__ = f"""The transpose of a convolution (TF: tf.contrib.layers.conv{dims}d_transpose).
@@ -209,7 +209,7 @@ def separable_convolution2d(
     Variables "depthwise_weights" [h, w, in, depth_multiplier], "pointwise_weights" and "biases". Without
     `num_outputs` (None) the channels, in * depth_multiplier, are not mixed. Arguments as for `convolution`.
     """
-    order = _order(data_format, 4)
+    order = order_of(data_format, 4)
     renamed = {"bias": "biases", "depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights"}
     use_bias = normalizer_fn is None and biases_initializer is not None
     with layer_scope(scope, "SeparableConv2d", inputs, reuse, renamed) as opened:

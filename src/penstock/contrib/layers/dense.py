@@ -12,12 +12,20 @@ from penstock.client.variable_scope import variable_scope
 from penstock.contrib.framework.arg_scopes import add_arg_scope
 from penstock.contrib.framework.variables import model_variable
 from penstock.contrib.layers.initializers import xavier_initializer
-from penstock.contrib.layers.scopes import RENAMED, collect_variable, finish, layer_scope
+from penstock.contrib.layers.scopes import RENAMED, finish, layer_scope, output_of
 from penstock.contrib.layers.utils import channel_dimension, get_variable_collections
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.layers.core import Dense
+
+
+def number_of(num_outputs: Any) -> int:
+    """The integer itself. Raises ValueError for anything else."""
+    try:
+        return operator.index(num_outputs)
+    except TypeError:
+        raise ValueError(f"num_outputs must be an integer, got {num_outputs!r}") from None
 
 
 @export("contrib.layers.fully_connected", "contrib.slim.fully_connected")
@@ -44,10 +52,7 @@ def fully_connected(
     with `normalizer_params`) replaces the biases, which `biases_initializer=None` also omits. Raises ValueError for a
     `num_outputs` that is not an integer, or an unknown n.
     """
-    try:
-        units = operator.index(num_outputs)
-    except TypeError:
-        raise ValueError(f"num_outputs must be an integer, got {num_outputs!r}") from None
+    units = number_of(num_outputs)
     with layer_scope(scope, "fully_connected", inputs, reuse, RENAMED) as opened:
         inputs = convert_to_tensor(inputs)
         layer = Dense(
@@ -55,10 +60,10 @@ def fully_connected(
             biases_initializer, weights_regularizer, biases_regularizer, trainable=trainable,
             dtype=inputs.dtype.base_dtype, _scope=opened, _reuse=reuse,
         )  # fmt: skip
-        outputs = layer(inputs)
-        collect_variable(layer.kernel, variables_collections, "weights")
-        collect_variable(layer.bias, variables_collections, "biases")
-        return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+        return output_of(
+            layer, inputs, opened.name, variables_collections, outputs_collections, activation_fn, normalizer_fn,
+            normalizer_params,
+        )  # fmt: skip
 
 
 relu = export("contrib.layers.relu", "contrib.slim.relu")(functools.partial(fully_connected, activation_fn=nn.relu))

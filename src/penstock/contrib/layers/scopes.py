@@ -62,3 +62,20 @@ def finish(
     if activation_fn is not None:
         outputs = activation_fn(outputs)
     return collect_named_outputs(outputs_collections, alias, outputs)
+
+
+def output_of(
+    layer: Any,
+    inputs: Tensor,
+    alias: str,
+    variables_collections: Any,
+    outputs_collections: Any,
+    activation_fn: Any,
+    normalizer_fn: Any,
+    normalizer_params: Any,
+) -> Tensor:
+    """What a layer with a kernel makes of `inputs`, finished; its variables are collected as weights and biases."""
+    outputs = layer(inputs)
+    collect_variable(layer.kernel, variables_collections, "weights")
+    collect_variable(layer.bias, variables_collections, "biases")
+    return finish(outputs, alias, outputs_collections, activation_fn, normalizer_fn, normalizer_params)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from penstock import nn
 from penstock.client.initializers import ones_initializer, zeros_initializer
 from penstock.contrib.framework.arg_scopes import add_arg_scope
+from penstock.contrib.layers.convolutions import order_of
+from penstock.contrib.layers.dense import number_of
 from penstock.contrib.layers.initializers import xavier_initializer
-from penstock.contrib.layers.scopes import RENAMED, collect_variable, finish, layer_scope
+from penstock.contrib.layers.scopes import RENAMED, layer_scope, output_of
 from penstock.contrib.model_pruning.masks import MASKED_WEIGHT_NAME, collect
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
@@ -18,8 +19,6 @@ from penstock.layers.base import known_channels
 from penstock.layers.convolutional import Conv2D
 from penstock.layers.core import Dense
 from penstock.ops.arithmetic import multiply
-from penstock.ops.einsum import tensordot
-from penstock.ops.matrix import matmul
 
 XAVIER, ZEROS = xavier_initializer(), zeros_initializer()
 
@@ -55,25 +54,15 @@ class MaskedConv2D(Conv2D):
 class MaskedFullyConnected(Dense):
     """activation(inputs @ (kernel * mask) + bias) along the last axis."""
 
-    def build(self, input_shape: Any) -> None:
+    def build_kernels(self, input_shape: Any) -> None:
         shape = [known_channels(input_shape, -1, self), self.units]
         self.kernel = self.add_weight("kernel", shape, None, self.kernel_initializer, self.kernel_regularizer)
         self.mask = add_mask(self, shape)
         self.threshold, self.masked_kernel = masked(self, self.kernel, self.mask)
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight("bias", [self.units], None, self.bias_initializer, self.bias_regularizer)
 
-    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        rank = inputs.shape.ndims or 0
-        if rank > 2:
-            outputs = tensordot(inputs, self.masked_kernel, [[rank - 1], [0]])
-            outputs.set_shape(self.compute_output_shape(inputs.shape))
-        else:
-            outputs = matmul(inputs, self.masked_kernel)
-        if self.bias is not None:
-            outputs = nn.bias_add(outputs, self.bias)
-        return outputs if self.activation is None else self.activation(outputs)
+    @property
+    def _applied_kernel(self) -> Any:
+        return self.masked_kernel
 
 
 @export("contrib.model_pruning.masked_convolution", "contrib.model_pruning.masked_conv2d")
@@ -104,8 +93,7 @@ def masked_convolution(
     inputs [n, h, w, c]; also the variables "mask", of the shape of "weights", and "threshold". Raises ValueError for
     another rank, or for a data_format other than "NHWC" and "NCHW".
     """
-    if data_format not in (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW"):
-        raise ValueError(f"Invalid data_format: {data_format!r}")
+    order = order_of(data_format)
     with layer_scope(scope, "Conv", inputs, reuse, RENAMED) as opened:
         inputs = convert_to_tensor(inputs)
         if inputs.shape.ndims != 4:
@@ -113,15 +101,15 @@ def masked_convolution(
         if data_format not in (None, "NHWC", "NCHW"):
             raise ValueError(f"Unsupported data format {data_format}")
         layer = MaskedConv2D(
-            num_outputs, kernel_size, stride, padding, "channels_first" if data_format == "NCHW" else "channels_last",
-            rate, None, normalizer_fn is None and biases_initializer is not None, weights_initializer,
-            biases_initializer, weights_regularizer, biases_regularizer, trainable=trainable,
-            dtype=inputs.dtype.base_dtype, _scope=opened, _reuse=reuse,
+            num_outputs, kernel_size, stride, padding, order, rate, None,
+            normalizer_fn is None and biases_initializer is not None, weights_initializer, biases_initializer,
+            weights_regularizer, biases_regularizer, trainable=trainable, dtype=inputs.dtype.base_dtype,
+            _scope=opened, _reuse=reuse,
         )  # fmt: skip
-        outputs = layer(inputs)
-        collect_variable(layer.kernel, variables_collections, "weights")
-        collect_variable(layer.bias, variables_collections, "biases")
-        return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+        return output_of(
+            layer, inputs, opened.name, variables_collections, outputs_collections, activation_fn, normalizer_fn,
+            normalizer_params,
+        )  # fmt: skip
 
 
 @export("contrib.model_pruning.masked_fully_connected")
@@ -147,21 +135,17 @@ def masked_fully_connected(
     Also the variables "mask", of the shape of "weights", and "threshold". Raises ValueError for a `num_outputs` that is
     not an integer.
     """
-    try:
-        units = operator.index(num_outputs)
-    except TypeError:
-        raise ValueError(f"num_outputs must be an integer, got {num_outputs!r}") from None
     with layer_scope(scope, "fully_connected", inputs, reuse, RENAMED) as opened:
         inputs = convert_to_tensor(inputs)
         layer = MaskedFullyConnected(
-            units, None, normalizer_fn is None and biases_initializer is not None, weights_initializer,
+            number_of(num_outputs), None, normalizer_fn is None and biases_initializer is not None, weights_initializer,
             biases_initializer, weights_regularizer, biases_regularizer, trainable=trainable,
             dtype=inputs.dtype.base_dtype, _scope=opened, _reuse=reuse,
         )  # fmt: skip
-        outputs = layer(inputs)
-        collect_variable(layer.kernel, variables_collections, "weights")
-        collect_variable(layer.bias, variables_collections, "biases")
-        return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+        return output_of(
+            layer, inputs, opened.name, variables_collections, outputs_collections, activation_fn, normalizer_fn,
+            normalizer_params,
+        )  # fmt: skip
 
 
 masked_conv2d = masked_convolution
