@@ -103,3 +103,10 @@ def test_a_loss_has_its_regularization_and_trains_by_one_way() -> None:
         with pytest.raises(ValueError, match=r"not a tf\.keras\.optimizers\.Optimizer"):
             head.create_estimator_spec({}, "train", tf.zeros([4, 1]), LABELS, tf.train.AdamOptimizer())
     assert head.loss_reduction == "sum_over_batch_size"
+
+
+@pytest.mark.parametrize("reduction", ["none", tf.losses.Reduction.SUM, "mean"])
+def test_losses_are_reduced_as_those_of_keras(reduction: str) -> None:
+    assert heads.MultiClassHead(3, loss_reduction="sum").loss_reduction == "sum"
+    with pytest.raises(ValueError, match="Invalid loss_reduction"):
+        heads.RegressionHead(loss_reduction=reduction)

@@ -151,6 +151,11 @@ def test_flatten_keeps_the_batch_unknown() -> None:
     np.testing.assert_array_equal(run(y, {x: X}), X.reshape(2, -1))
 
 
+def test_flatten_takes_no_inputs_of_an_unknown_rank() -> None:
+    with pytest.raises(ValueError, match="known rank"):
+        tf.layers.flatten(tf.placeholder(tf.float32))
+
+
 def test_flatten_of_channels_first_moves_them_to_the_end() -> None:
     layer = tf.layers.Flatten(data_format="channels_first")
     wanted = X.transpose(0, 2, 3, 1).reshape(2, -1)

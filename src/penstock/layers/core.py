@@ -149,12 +149,12 @@ class Flatten(Layer):
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         rank = inputs.shape.ndims
-        if self.data_format == "channels_first" and rank is not None and rank > 2:
+        if rank is None:
+            raise ValueError(f"{self.name} flattens inputs of a known rank: give {inputs.name} a shape")
+        if self.data_format == "channels_first" and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
-        rows: Any = -1 if rank is None else inputs.shape.as_list()[0]
-        outputs = reshape(inputs, [rows or shape_of_tensor(inputs)[0], -1])
-        if inputs.shape.ndims is not None:
-            outputs.set_shape(self.compute_output_shape(inputs.shape))
+        outputs = reshape(inputs, [inputs.shape.as_list()[0] or shape_of_tensor(inputs)[0], -1])
+        outputs.set_shape(self.compute_output_shape(inputs.shape))
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:

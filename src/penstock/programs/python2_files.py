@@ -4,6 +4,7 @@ were text, and `print >> file` wrote to it."""
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Iterator
 from types import CodeType
 
@@ -44,6 +45,10 @@ def prints_to_file(tree: ast.Module) -> int | None:
     return None
 
 
+_UNKNOWN = ast.Constant(None)
+"""What a name stands for that a function is given, or a loop."""
+
+
 class _Files:
     """What is known of a text's names: those of the module pickle, values of others, and of files in a `with`."""
 
@@ -53,6 +58,10 @@ class _Files:
         self._entered: dict[ast.Name, list[ast.expr]] = {}
         for node in ast.walk(tree):
             match node:
+                case ast.arg(arg=name):
+                    self._values.setdefault(name, []).append(_UNKNOWN)
+                case ast.For(target=ast.Name(id=name)):
+                    self._values.setdefault(name, []).append(_UNKNOWN)
                 case ast.Import(names=names):
                     self.pickle |= {each.asname or each.name for each in names if each.name == "pickle"}
                 case ast.Assign(targets=targets, value=value):
@@ -155,7 +164,7 @@ def _takes_lines(loop: ast.For, files: _Files) -> bool:
     """Whether a loop over a file's lines splits bytes by text, or decodes text."""
     if not isinstance(loop.target, ast.Name):
         return False
-    mode = files.mode(loop.iter, unknown="")
+    mode, changed = files.mode(loop.iter, unknown=""), _place_of_change(loop.target.id, loop)
     for node in ast.walk(loop) if mode else ():
         match node:
             case ast.Call(ast.Attribute(line, "split" | "strip" | "startswith"), args=[ast.Constant(str()), *_]):
@@ -164,9 +173,20 @@ def _takes_lines(loop: ast.For, files: _Files) -> bool:
                 taken = "b" not in mode
             case _:
                 continue
-        if taken and _stripped(line) == loop.target.id:
+        if taken and _stripped(line) == loop.target.id and (node.lineno, node.col_offset) < changed:
             return True
     return False
+
+
+def _place_of_change(name: str, loop: ast.For) -> tuple[float, int]:
+    """Where in the text a loop has given its line another value than that of itself stripped, as `line.decode()`."""
+    ends = [
+        (node.end_lineno or 0, node.end_col_offset or 0)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Assign) and any(isinstance(each, ast.Name) and each.id == name for each in node.targets)
+        if _stripped(node.value) != name
+    ]
+    return min(ends, default=(math.inf, 0))
 
 
 def _stripped(line: ast.expr) -> str | None:

@@ -6,7 +6,6 @@ import base64
 import binascii
 import builtins
 import importlib
-import io
 import math
 import operator
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from penstock.programs.python2_comparisons import HELPERS as COMPARING
+from penstock.programs.python2_open import open_
 from penstock.programs.python2_strings import HELPERS as OF_STRINGS
 from penstock.tensor.shapes import Dimension
 
@@ -153,24 +153,6 @@ def encode(text: Any, *how: Any, **named: Any) -> Any:
     return text.encode(*how, **named).decode(encoding)
 
 
-def text(value: Any) -> Any:
-    """Bytes, also in a tuple or dict, as the text that they were; other values as they are."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    if type(value) is tuple and any(isinstance(each, bytes) for each in value):
-        return tuple(map(text, value))
-    if type(value) is dict and any(isinstance(each, bytes) for each in value.values()):
-        return {key: text(each) for key, each in value.items()}
-    return value
-
-
-def str_(kind: Any, *values: Any) -> Any:
-    """`str(data)`, which was the data; bytes that are no UTF-8 come out of its text again where bytes are taken."""
-    if kind is str and len(values) == 1 and isinstance(values[0], bytes):
-        return text(values[0])
-    return kind(*values)
-
-
 def sort(holder: Any, how: Any) -> Any:
     if isinstance(holder, list) and callable(how):
         return holder.sort(key=cmp_to_key(how))
@@ -243,43 +225,6 @@ def reload_(module: ModuleType) -> ModuleType:
     return module if module is sys else importlib.reload(module)
 
 
-class _Writer(io.BufferedWriter):
-    """Python 2 wrote text to files that were opened for bytes."""
-
-    def write(self, data: Any) -> int:
-        return super().write(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
-
-
-class _TextWriter(io.TextIOWrapper):
-    """And data to those that were opened for text."""
-
-    mode: str
-
-    def write(self, data: Any) -> int:
-        return super().write(text(data))
-
-
-def _text_writer(name: Any, mode: str, buffering: int, options: dict[str, Any]) -> Any:
-    """buffering: 0 for none, which Python 3 has for bytes only, 1 for lines."""
-    data = open(name, mode.replace("t", "") + "b", -1 if buffering == 1 else buffering)  # noqa: SIM115
-    made = _TextWriter(data, line_buffering=buffering == 1, write_through=buffering == 0, **options)
-    made.mode = mode
-    return made
-
-
-def open_(name: Any, mode: str = "r", buffering: int = -1, **options: Any) -> Any:
-    """Bytes that are not UTF-8 pass through text unchanged."""
-    mode = mode.replace("U", "") or "r"
-    if "b" not in mode:
-        options.setdefault("encoding", "utf-8")
-        options.setdefault("errors", "surrogateescape")
-        if mode.replace("t", "") in {"w", "a"} and options.keys() <= {"encoding", "errors", "newline"}:
-            return _text_writer(name, mode, buffering, options)
-    elif mode.replace("b", "") in {"w", "a"} and not options:
-        return _Writer(io.FileIO(name, mode.replace("b", "")))
-    return open(name, "r" + mode if mode in {"b", "t"} else mode, buffering, **options)
-
-
 HELPERS: dict[str, Any] = {
     **{f"_py2_{name}": _listed(name) for name in ("keys", "values", "items")},
     **{f"_py2_iter{name}": _iterated(f"iter{name}", name) for name in ("keys", "values", "items")},
@@ -293,8 +238,6 @@ HELPERS: dict[str, Any] = {
     "_py2_next": next_,
     "_py2_decode": decode,
     "_py2_encode": encode,
-    "_py2_str": str_,
-    "_py2_text": text,
     "_py2_sort": sort,
     "_py2_tostring": tostring,
     "_py2_itemset": itemset,

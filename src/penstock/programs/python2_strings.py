@@ -136,6 +136,24 @@ def join(separator: Any, values: Any) -> Any:
     return separator.join(each.decode(*_READ) if isinstance(each, bytes) else each for each in values)
 
 
+def text(value: Any) -> Any:
+    """Bytes, also in a tuple or dict, as the text that they were; other values as they are."""
+    if isinstance(value, bytes):
+        return value.decode(*_READ)
+    if type(value) is tuple and any(isinstance(each, bytes) for each in value):
+        return tuple(map(text, value))
+    if type(value) is dict and any(isinstance(each, bytes) for each in value.values()):
+        return {key: text(each) for key, each in value.items()}
+    return value
+
+
+def str_(kind: Any, *values: Any) -> Any:
+    """`str(data)`, which was the data; bytes that are no UTF-8 come out of its text again where bytes are taken."""
+    if kind is str and len(values) == 1 and isinstance(values[0], bytes):
+        return text(values[0])
+    return kind(*values)
+
+
 def gives_strings(node: ast.Call | ast.Subscript) -> bool:
     """Whether it is a call of `session.run` or `tensor.eval`, by its name, or `feature.bytes_list.value[0]`."""
     match node:
@@ -168,5 +186,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "_py2_strings": strings,
     "_py2_taking_strings": taking_strings,
     "_py2_join": join,
+    "_py2_text": text,
+    "_py2_str": str_,
 }
 """What the conversion calls."""

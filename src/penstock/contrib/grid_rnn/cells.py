@@ -7,7 +7,16 @@ from typing import Any
 
 from penstock.contrib.grid_rnn.grid import GridRNNCell
 from penstock.export import export
+from penstock.rnn.base import RNNCell
 from penstock.rnn.cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
+
+
+def _basic_lstm(forget_bias: float) -> Callable[[int], BasicLSTMCell]:
+    return lambda num_units: BasicLSTMCell(num_units, forget_bias)
+
+
+def _lstm(use_peepholes: bool, forget_bias: float) -> Callable[[int], LSTMCell]:
+    return lambda num_units: LSTMCell(num_units, use_peepholes, forget_bias=forget_bias)
 
 
 class _Grid1(GridRNNCell):
@@ -55,7 +64,7 @@ class Grid1BasicLSTMCell(_Grid1):
     def __init__(
         self, num_units: int, forget_bias: float = 1, state_is_tuple: bool = True, output_is_tuple: bool = True
     ) -> None:
-        self._set(num_units, lambda n: BasicLSTMCell(n, forget_bias), state_is_tuple, output_is_tuple)
+        self._set(num_units, _basic_lstm(forget_bias), state_is_tuple, output_is_tuple)
 
 
 @export("contrib.grid_rnn.Grid1LSTMCell")
@@ -70,15 +79,13 @@ class Grid1LSTMCell(_Grid1):
         state_is_tuple: bool = True,
         output_is_tuple: bool = True,
     ) -> None:
-        def cell(n: int) -> Any:
-            return LSTMCell(n, use_peepholes, forget_bias=forget_bias)
-
-        self._set(num_units, cell, state_is_tuple, output_is_tuple)
+        self._set(num_units, _lstm(use_peepholes, forget_bias), state_is_tuple, output_is_tuple)
 
 
-@export("contrib.grid_rnn.Grid2BasicRNNCell")
-class Grid2BasicRNNCell(_Grid):
-    """Two dimensions, of BasicRNNCells."""
+class _Grid2(_Grid):
+    """Two dimensions, of cells that take nothing but their size."""
+
+    cell_type: type[RNNCell]
 
     def __init__(
         self,
@@ -88,7 +95,21 @@ class Grid2BasicRNNCell(_Grid):
         state_is_tuple: bool = True,
         output_is_tuple: bool = True,
     ) -> None:
-        self._set(num_units, tied, non_recurrent_fn, BasicRNNCell, state_is_tuple, output_is_tuple)
+        self._set(num_units, tied, non_recurrent_fn, self.cell_type, state_is_tuple, output_is_tuple)
+
+
+@export("contrib.grid_rnn.Grid2BasicRNNCell")
+class Grid2BasicRNNCell(_Grid2):
+    """Two dimensions, of BasicRNNCells."""
+
+    cell_type = BasicRNNCell
+
+
+@export("contrib.grid_rnn.Grid2GRUCell")
+class Grid2GRUCell(_Grid2):
+    """Two dimensions, of GRUCells."""
+
+    cell_type = GRUCell
 
 
 @export("contrib.grid_rnn.Grid2BasicLSTMCell")
@@ -104,10 +125,7 @@ class Grid2BasicLSTMCell(_Grid):
         state_is_tuple: bool = True,
         output_is_tuple: bool = True,
     ) -> None:
-        def cell(n: int) -> Any:
-            return BasicLSTMCell(n, forget_bias)
-
-        self._set(num_units, tied, non_recurrent_fn, cell, state_is_tuple, output_is_tuple)
+        self._set(num_units, tied, non_recurrent_fn, _basic_lstm(forget_bias), state_is_tuple, output_is_tuple)
 
 
 @export("contrib.grid_rnn.Grid2LSTMCell")
@@ -124,10 +142,7 @@ class Grid2LSTMCell(_Grid):
         state_is_tuple: bool = True,
         output_is_tuple: bool = True,
     ) -> None:
-        def cell(n: int) -> Any:
-            return LSTMCell(n, use_peepholes, forget_bias=forget_bias)
-
-        self._set(num_units, tied, non_recurrent_fn, cell, state_is_tuple, output_is_tuple)
+        self._set(num_units, tied, non_recurrent_fn, _lstm(use_peepholes, forget_bias), state_is_tuple, output_is_tuple)
 
 
 @export("contrib.grid_rnn.Grid3LSTMCell")
@@ -135,18 +150,3 @@ class Grid3LSTMCell(Grid2LSTMCell):
     """Three dimensions, of LSTMCells."""
 
     num_dims = 3
-
-
-@export("contrib.grid_rnn.Grid2GRUCell")
-class Grid2GRUCell(_Grid):
-    """Two dimensions, of GRUCells."""
-
-    def __init__(
-        self,
-        num_units: int,
-        tied: bool = False,
-        non_recurrent_fn: Callable[[Any], Any] | None = None,
-        state_is_tuple: bool = True,
-        output_is_tuple: bool = True,
-    ) -> None:
-        self._set(num_units, tied, non_recurrent_fn, GRUCell, state_is_tuple, output_is_tuple)

@@ -30,7 +30,10 @@ _REDUCTIONS = {
 
 
 def _reduction(asked: str) -> str:
-    return _REDUCTIONS.get(asked, asked)
+    """Raises ValueError for those of tf.losses.Reduction, whose names are others, and for no reduction."""
+    if asked not in _REDUCTIONS:
+        raise ValueError(f"Invalid loss_reduction: {asked}. See `tf.keras.losses.Reduction` for valid options.")
+    return _REDUCTIONS[asked]
 
 
 class _HeadClass(Head):
