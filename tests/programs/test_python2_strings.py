@@ -91,7 +91,7 @@ def test_strings_of_tensors_are_text_where_they_are_shown_or_joined(tmp_path: Pa
 
 
 STRINGS = """
-import json
+import json, re
 import tensorflow as tf, numpy as np
 def length(path):
     return np.float32(len(path + ".png") if path.endswith("y") and path[0] == "x" else 0)
@@ -113,6 +113,8 @@ with tf.Session() as session:
         file.writelines([name, "\\n"])
         print open("lines").read()
     print np.frombuffer(name, np.uint8), tf.train.BytesList(value=[name]).value[0] == name, json.loads(name[:0] + "[7]")
+    print isinstance(name, str), isinstance(name, (int, basestring)), isinstance(name, int), name.join("ab")
+    print json.dumps({name: [some[1], (line[:3], 1)]}), re.match("d(.)", name).group(1), (name + "{}").format(1)
 """
 
 
@@ -127,6 +129,8 @@ def test_strings_that_come_out_of_tensors_are_text_and_data_as_in_python_2(tmp_p
         "8 c </s> ['b', 'c'] True",
         *("<S> B C </S>dog", ""),
         "[100 111 103] True [7]",
+        "True True False adogb",
+        '{"dog": ["dog", ["<s>", 1]]} o dog1',
     ]
 
 

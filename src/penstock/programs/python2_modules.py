@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from penstock.programs.python2_ctypes import NAMES as _CTYPES
+from penstock.programs.python2_strings import String, all_text
 from penstock.programs.python2_temporary import temporary
 
 PREFIX = "penstock.programs.python2_modules."
@@ -37,7 +38,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "ctypes": ("ctypes",),
     "hashlib": ("hashlib",),
     "httplib": ("http.client",),
+    "json": ("json",),
     "pickle": ("pickle",),
+    "re": ("re",),
     "tempfile": ("tempfile",),
     "thread": ("_thread",),
     "tkFileDialog": ("tkinter.filedialog",),
@@ -144,6 +147,23 @@ def _hash_new(name: str, data: Any = b"") -> Hash:
     return Hash(new_hash(name), data)
 
 
+def _json(name: str, value: Any, *options: Any, **named: Any) -> Any:
+    """`json.dump` and `json.dumps`: strings are text there."""
+    import json
+
+    return getattr(json, name)(all_text(value), *options, **named)
+
+
+_MATCHING = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
+
+
+def _re(name: str, *arguments: Any, **named: Any) -> Any:
+    """A function of re, in strings of tensors as in text."""
+    import re
+
+    return getattr(re, name)(*(str(each) if isinstance(each, String) else each for each in arguments), **named)
+
+
 _PICKLE = {"load": pickle_load, "loads": pickle_loads, "dump": pickle_dump}
 EXTRA: dict[str, dict[str, Any]] = {
     "base64": {name: partial(_base64, name) for name in _BASE64},
@@ -151,7 +171,9 @@ EXTRA: dict[str, dict[str, Any]] = {
     "cStringIO": {"StringIO": StringIO},
     "cPickle": _PICKLE,
     "ctypes": _CTYPES,
+    "json": {name: partial(_json, name) for name in ("dump", "dumps")},
     "pickle": _PICKLE,
+    "re": {name: partial(_re, name) for name in _MATCHING},
     "hashlib": {"new": _hash_new, **{name: partial(_hash_new, name) for name in algorithms_guaranteed}},
     "tempfile": {name: partial(temporary, name) for name in ("NamedTemporaryFile", "TemporaryFile")},
     "UserDict": {"IterableUserDict": dict, "DictMixin": object},

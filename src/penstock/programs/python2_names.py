@@ -19,7 +19,7 @@ import numpy as np
 
 from penstock.programs.python2_comparisons import HELPERS as COMPARING
 from penstock.programs.python2_open import open_
-from penstock.programs.python2_strings import HELPERS as OF_STRINGS
+from penstock.programs.python2_strings import HELPERS as OF_STRINGS, isinstance_
 from penstock.tensor.shapes import Dimension
 
 _VIEWS = (KeysView, ValuesView, ItemsView)
@@ -262,6 +262,7 @@ WHOLLY: dict[str, Any] = {
     "filter": filter_,
     "input": lambda prompt="": eval(input(prompt)),
     "intern": sys.intern,
+    "isinstance": isinstance_,
     "long": int,
     "map": map_,
     "open": open_,

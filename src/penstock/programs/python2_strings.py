@@ -86,6 +86,12 @@ class String(np.bytes_):  # type: ignore[misc]
     def encode(self, *_: Any, **__: Any) -> String:
         return self
 
+    def format(self, *values: Any, **named: Any) -> str:
+        return str(self).format(*values, **named)
+
+    def join(self, values: Any) -> str:  # type: ignore[override]
+        return str(join(str(self), values))
+
     def __reduce__(self) -> Any:
         return bytes, (bytes(self),)  # files that a program writes have no types of Penstock
 
@@ -145,6 +151,20 @@ def text(value: Any) -> Any:
     if type(value) is dict and any(isinstance(each, bytes) for each in value.values()):
         return {key: text(each) for key, each in value.items()}
     return value
+
+
+def all_text(value: Any) -> Any:
+    """A value with all bytes in its lists, tuples and dicts as text: for `json`, which took `str`."""
+    if isinstance(value, list | tuple):
+        return [all_text(each) for each in value]
+    if isinstance(value, dict):
+        return {text(key): all_text(each) for key, each in value.items()}
+    return text(value)
+
+
+def isinstance_(value: Any, kinds: Any) -> bool:
+    """A string is one of `str` and `basestring`, too."""
+    return isinstance(value, kinds) or (isinstance(value, String) and isinstance("", kinds))
 
 
 def str_(kind: Any, *values: Any) -> Any:
