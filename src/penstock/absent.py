@@ -119,6 +119,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.saved_model tf.contrib.session_bundle", _SAVE),
     ("tf.linalg.LinearOperator* tf.contrib.linalg.*", _MATRICES),
     ("tf.GradientTape tf.function tf.contrib.eager.* tf.autograph tf.enable_*", _GRAPHS),
+    ("tf.contrib.optimizer_v2", "The optimizers of tf.train have the same names, and update the same variables."),
     ("tf.*_v2 tf.nn.*_v2 tf.quantization.quantize_and_dequantize_v2", _WITHOUT_V2),
     ("tf.approx_top_k tf.nn.approx_* tf.math.approx_*", "tf.nn.top_k finds the largest values, exactly."),
     ("tf.conv tf.nn.conv_transpose", "tf.nn.convolution, tf.nn.conv2d_transpose and tf.nn.conv3d_transpose are there."),

@@ -358,3 +358,13 @@ def test_scores_take_classifiers_from_frozen_graphs(tmp_path: Path) -> None:
         tfgan.eval.run_inception(tf.constant(images), read)
     with pytest.raises(NotImplementedError, match="get_graph_def_from_disk"):
         tfgan.eval.inception_score(tf.zeros([2, 299, 299, 3]))
+
+
+def test_images_are_prepared_for_inception() -> None:
+    pixels = RANDOM.integers(0, 256, (4, 2, 3)).astype(np.uint8)
+    wanted = (pixels.astype("f") - 128) / 128
+    np.testing.assert_allclose(value(tfgan.eval.preprocess_image(tf.constant(pixels), 4, 2)), wanted)
+    taller = value(tfgan.eval.preprocess_image(tf.constant(pixels[None].astype("f")), 8, 2))
+    np.testing.assert_allclose(taller[0, ::2], wanted)  # and rows halfway between
+    np.testing.assert_allclose(taller[0, 1:-1:2], (wanted[1:] + wanted[:-1]) / 2)
+    assert tfgan.eval.preprocess_image(tf.zeros([1, 8, 8, 3])).shape == [1, 299, 299, 3]

@@ -99,6 +99,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "penstock.python.training": "moving_averages",
         "penstock.python.util": "nest",
     },
+    "penstock.contrib.gan.eval": {"penstock.contrib.gan.eval.classifiers": "INCEPTION_DEFAULT_IMAGE_SIZE"},
     "penstock.contrib.tensor_forest": {"penstock.contrib.tensor_forest": "random_forest tensor_forest"},
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
     "penstock.distribute": {"penstock.distribute": "experimental"},

@@ -503,7 +503,8 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.gan.eval": {
         "penstock.contrib.gan.eval.classifiers": (
-            "frechet_inception_distance get_graph_def_from_disk inception_score run_image_classifier run_inception"
+            "INCEPTION_DEFAULT_IMAGE_SIZE frechet_inception_distance get_graph_def_from_disk inception_score "
+            "preprocess_image run_image_classifier run_inception"
         ),
         "penstock.contrib.gan.eval.pictures": (
             "add_gan_model_image_summaries add_gan_model_summaries add_image_comparison_summaries "

@@ -13,6 +13,12 @@ from penstock.contrib.gan.eval.scores import classifier_score, frechet_classifie
 from penstock.contrib.layers.plain import flatten
 from penstock.export import export
 from penstock.graph.importer import import_graph_def
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array import expand_dims, squeeze
+from penstock.ops.cast import cast
+from penstock.ops.image_resize import resize_bilinear
+from penstock.tensor.dtypes import float32
 
 INCEPTION_DEFAULT_IMAGE_SIZE = 299
 
@@ -29,6 +35,22 @@ def get_graph_def_from_disk(filename: str) -> Any:
     """The GraphDef in a file."""
     with gfile.GFile(filename, "rb") as file:
         return graph_pb2.GraphDef.FromString(file.read())
+
+
+@export("contrib.gan.eval.preprocess_image")
+def preprocess_image(
+    images: Any,
+    height: int = INCEPTION_DEFAULT_IMAGE_SIZE,
+    width: int = INCEPTION_DEFAULT_IMAGE_SIZE,
+    scope: str | None = None,
+) -> Tensor:
+    """images [n, h, w, c] or [h, w, c] with values in [0, 255], resized, in [-1, 1): what `run_inception` takes."""
+    with name_scope(scope, "preprocess", [images, height, width]):
+        single = images.shape.ndims == 3
+        floats = images if images.dtype.is_floating else cast(images, float32)
+        resized = resize_bilinear(expand_dims(floats, 0) if single else floats, [height, width])
+        scaled = (resized - 128.0) / 128.0
+        return squeeze(scaled, [0]) if single else scaled
 
 
 @export("contrib.gan.eval.run_image_classifier")
