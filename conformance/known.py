@@ -194,6 +194,9 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "RFFT3D": [("values", "zero for an empty batch (TensorFlow leaves memory uninitialised)")],
     "Round": [("values", "integers stay as they are (TensorFlow 2.21's kernel gives 0)")],
     "RsqrtGrad": [("values", ZERO_TIMES_INF)],
+    "ScaleAndTranslateGrad": [
+        ("error: InvalidArgumentError, TensorFlow a value", "a batch size that differs from the image's")
+    ],
     "ScatterNd": [(REFUSED, LENIENT + "no updates for an output without elements")],
     "SelfAdjointEigV2": [
         ("values", "the signs of eigenvectors are arbitrary; without compute_v, the second output is empty"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock import errors
 from tests.ops.harness import OpCase
-from tests.ops.image_reference import area, bicubic, bilinear, crops, hsv, nearest, patches, rgb
+from tests.ops.image_reference import FILTERS, area, bicubic, bilinear, crops, hsv, nearest, patches, rgb, scaled
 from tests.ops.nn_reference import randn
 
 X = randn(2, 4, 5, 2)
@@ -53,6 +53,32 @@ def _adjoint(op: str, ref: Any, types: tuple[Any, ...] = (np.float32,)) -> list[
             other = np.zeros((1, 4, 5, 1), dtype) if op != "ResizeNearestNeighborGrad" else _size(4, 5)
             kind = np.float32 if op == "ResizeNearestNeighborGrad" else dtype
             found.append(OpCase(op, [g, other], dict(flags), want.astype(kind), rtol=1e-4, atol=1e-5))
+    return found
+
+
+def _scaled() -> list[OpCase]:
+    found = []
+    for kind in FILTERS:
+        for size, scale, move in (((3, 7), (0.7, 1.3), (0.0, 0.25)), ((6, 2), (1.6, 0.45), (-1.5, 1.0))):
+            given = [X, _size(*size), np.array(scale, np.float32), np.array(move, np.float32)]
+            for antialias in (True, False):
+                want = scaled(X.astype(np.float64), size, scale, move, kind, antialias).astype(np.float32)
+                attrs = {"kernel_type": kind, "antialias": antialias}
+                found.append(OpCase("ScaleAndTranslate", given, attrs, want, grad=False, rtol=1e-4, atol=1e-5))
+    unit, move = np.float32([0.6, 1.5]), np.float32([0.5, -0.25])
+    g, original = randn(1, 3, 6, 1, seed=4), np.zeros((1, 4, 5, 1), np.float32)
+    want = np.zeros((1, 4, 5, 1))
+    for i, j in np.ndindex(4, 5):
+        one = original.astype(np.float64)
+        one[0, i, j, 0] = 1
+        want[0, i, j, 0] = (scaled(one, (3, 6), unit.astype(float), move, "triangle", True) * g).sum()
+    settings = {"kernel_type": "triangle"}
+    found.append(OpCase("ScaleAndTranslateGrad", [g, original, unit, move], settings, want.astype("f"), rtol=1e-4))
+    bytes_ = [(X * 10).astype(np.uint8), _size(2, 3), unit, move]
+    found.append(OpCase("ScaleAndTranslate", bytes_, check=lambda *values: None, grad=False))
+    for scale, kind, match in ((unit * 0, "box", "greater than zero"), (unit, "square", "kernel type")):
+        given = [X, _size(2, 2), scale, move]
+        found.append(OpCase("ScaleAndTranslate", given, {"kernel_type": kind}, raises=BAD, match=match))
     return found
 
 
@@ -263,6 +289,7 @@ def _covers_half(size: Any, box: Any, begin: Any, extent: Any, found: Any) -> No
 
 CASES = [
     *_resizes(),
+    *_scaled(),
     *_adjoint("ResizeBilinearGrad", bilinear, (np.float32, np.float64)),
     *_adjoint("ResizeBicubicGrad", bicubic),
     *_adjoint("ResizeNearestNeighborGrad", nearest),

@@ -125,3 +125,40 @@ def hsv(x: Any) -> np.ndarray:
 def rgb(x: Any) -> np.ndarray:
     flat = [colorsys.hsv_to_rgb(*map(float, pixel)) for pixel in x.reshape(-1, 3)]
     return np.array(flat, x.dtype).reshape(x.shape)
+
+
+FILTERS: dict[str, tuple[float, Any]] = {
+    "triangle": (1, lambda x: max(1 - x, 0)),
+    "box": (1, lambda x: 1.0 if x < 0.5 else 0.5 if x == 0.5 else 0.0),
+    "gaussian": (1.5, lambda x: np.exp(-2 * x * x) if x < 1.5 else 0.0),
+    "lanczos3": (3, lambda x: np.sinc(x) * np.sinc(x / 3) if x < 3 else 0.0),
+    "keyscubic": (
+        2,
+        lambda x: 1.5 * x**3 - 2.5 * x**2 + 1 if x < 1 else -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2 if x < 2 else 0.0,
+    ),
+    "mitchellcubic": (
+        2,
+        lambda x: (
+            (21 * x**3 - 36 * x**2 + 16) / 18 if x < 1 else (-7 * x**3 + 36 * x**2 - 60 * x + 32) / 18 if x < 2 else 0.0
+        ),
+    ),
+}
+"""By name: how far a filter reaches, and its weight by distance."""
+
+
+def scaled(image: Any, size: Any, scale: Any, translation: Any, kind: str, antialias: bool) -> Any:
+    """[n, h, w, c] with each output pixel the weighted mean of those around the place that it comes from."""
+    for axis in (1, 2):
+        count, wanted = image.shape[axis], size[axis - 1]
+        radius, weight = FILTERS[kind]
+        spread = max(1 / scale[axis - 1], 1) if antialias else 1
+        found = np.zeros((*image.shape[:axis], wanted, *image.shape[axis + 1 :]))
+        for x in range(wanted):
+            at = (x + 0.5 - translation[axis - 1]) / scale[axis - 1]
+            near = [i for i in range(count) if abs(i + 0.5 - at) <= radius * spread]
+            weights = [weight(abs(i + 0.5 - at) / spread) for i in near]
+            if 0 <= at <= count and sum(weights):
+                mean = sum(w * image.take(i, axis) for i, w in zip(near, weights, strict=True)) / sum(weights)
+                found[(slice(None),) * axis + (x,)] = mean
+        image = found
+    return image

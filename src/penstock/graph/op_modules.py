@@ -158,6 +158,7 @@ _OPS: dict[str, str] = {
         "ResizeNearestNeighborGrad"
     ),
     "penstock.ops.image_sampling": "ExtractGlimpse SampleDistortedBoundingBox SampleDistortedBoundingBoxV2",
+    "penstock.ops.image_scaling": "ScaleAndTranslate ScaleAndTranslateGrad",
     "penstock.ops.image_suppression": (
         "CombinedNonMaxSuppression NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 "
         "NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps"

@@ -47,6 +47,12 @@ def check_images(images: torch.Tensor) -> None:
         raise invalid(f"input image must be of non-zero size, but is {list(images.shape)}")
 
 
+def check_grads(grads: torch.Tensor, original: torch.Tensor) -> None:
+    check_images(original)
+    if grads.ndim != 4 or (grads.shape[0], grads.shape[3]) != (original.shape[0], original.shape[3]):
+        raise invalid(f"grads {list(grads.shape)} are not of images {list(original.shape)}")
+
+
 def size_of(size: torch.Tensor) -> tuple[int, int]:
     if size.shape != (2,):
         raise invalid(f"size must be 1-dimensional with 2 elements, not {list(size.shape)}")
@@ -94,9 +100,7 @@ def _smooth_op(name: str, taps: TapMaker, more: str, grad_types: str) -> tuple[O
         align, half = check_centers(ctx)
 
         def resize_grad(grads: torch.Tensor, original: torch.Tensor) -> torch.Tensor:
-            check_images(original)
-            if grads.ndim != 4 or (grads.shape[0], grads.shape[3]) != (original.shape[0], original.shape[3]):
-                raise invalid(f"grads {list(grads.shape)} are not of images {list(original.shape)}")
+            check_grads(grads, original)
             _, height, width, _ = original.shape
             g = unsample(grads.to(original.dtype), 2, taps(width, grads.shape[2], align, half), width)
             return unsample(g, 1, taps(height, grads.shape[1], align, half), height)
