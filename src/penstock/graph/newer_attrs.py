@@ -93,7 +93,7 @@ _OPS_BY_ATTR = {
         ExperimentalIgnoreErrorsDataset IgnoreErrorsDataset
     """,
     "metadata": """
-        BatchDataset BatchDatasetV2 CacheDataset ConcatenateDataset DatasetToSingleElement FilterDataset
+        BatchDataset BatchDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetToSingleElement FilterDataset
         FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset
         GroupByWindowDataset InterleaveDataset MapAndBatchDataset MapDataset PaddedBatchDataset
         PaddedBatchDatasetV2 ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelMapDataset

@@ -85,7 +85,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.batching": (
         "BatchDataset BatchDatasetV2 DenseToSparseBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 UnbatchDataset"
     ),
-    "penstock.ops.datasets.caching": "CacheDataset",
+    "penstock.ops.datasets.caching": "CacheDataset CacheDatasetV2 DummyMemoryCache",
     "penstock.ops.datasets.choosing": "DirectedInterleaveDataset IgnoreErrorsDataset",
     "penstock.ops.datasets.files": (
         "FixedLengthRecordDataset FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset"
@@ -101,7 +101,7 @@ _OPS: dict[str, str] = {
         "IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator"
     ),
     "penstock.ops.datasets.map_and_batch": "MapAndBatchDataset",
-    "penstock.ops.datasets.mapping": "MapDataset ParallelMapDataset",
+    "penstock.ops.datasets.mapping": "MapDataset ParallelMapDataset ParallelMapDatasetV2",
     "penstock.ops.datasets.older_names": (
         "ExperimentalCSVDataset ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset "
         "ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset "
@@ -114,7 +114,10 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.sequences": (
         "ConcatenateDataset RepeatDataset ShardDataset SkipDataset TakeDataset ZipDataset"
     ),
-    "penstock.ops.datasets.shuffling": "RandomDataset ShuffleAndRepeatDataset ShuffleDataset",
+    "penstock.ops.datasets.shuffling": (
+        "DummySeedGenerator RandomDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset "
+        "ShuffleDatasetV3"
+    ),
     "penstock.ops.datasets.sliding_windows": "ExperimentalSlidingWindowDataset SlidingWindowDataset",
     "penstock.ops.datasets.sources": "RangeDataset SparseTensorSliceDataset TensorDataset TensorSliceDataset",
     "penstock.ops.datasets.tables": "CSVDataset SqlDataset",

@@ -1,4 +1,4 @@
-"""Elements that are computed once: CacheDataset, in memory or in a file.
+"""Elements that are computed once: CacheDataset (CacheDatasetV2), in memory or in a file.
 
 Its file is a TFRecord file of blocks (`saved_state.py`), which is renamed when it is complete.
 """
@@ -11,13 +11,16 @@ from typing import Any
 from penstock import errors, gfile, logging
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, joined
-from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.define import dataset_kernel, define_dataset, define_dummy, scalar
 from penstock.ops.datasets.saved_state import from_bytes, to_bytes
 from penstock.records import Position, TFRecords
 from penstock.records.writer import TFRecordWriter
 from penstock.runtime.kernels import KernelContext
 
-CACHE_DATASET = define_dataset("CacheDataset", "input_dataset: variant, filename: string")
+_INPUTS = "input_dataset: variant, filename: string"
+CACHE_DATASET = define_dataset("CacheDataset", _INPUTS)
+CACHE_DATASET_V2 = define_dataset("CacheDatasetV2", f"{_INPUTS}, cache: resource", stateful=True)
+DUMMY_MEMORY_CACHE = define_dummy("DummyMemoryCache")
 
 _TRUNCATED = (
     "The calling iterator did not fully read the dataset being cached. In order to avoid unexpected truncation of the "
@@ -209,9 +212,9 @@ def _take_lock(name: str) -> None:
         ) from None
 
 
-@dataset_kernel(CACHE_DATASET)
+@dataset_kernel(CACHE_DATASET, CACHE_DATASET_V2)
 def cache_dataset(ctx: KernelContext) -> Any:
-    def cached(source: Any, filename: Any) -> DatasetState:
+    def cached(source: Any, filename: Any, *_: Any) -> DatasetState:
         name = scalar("filename", filename).decode("utf-8", "surrogateescape")
         dataset = dataset_of(source)
         return CachedInFile(dataset, name) if name else CachedInMemory(dataset)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.graph import shape_rules
-from penstock.graph.opdef import Kernel, OpDef, define_op
+from penstock.graph.opdef import Bound, Kernel, OpDef, define_op
 from penstock.graph.traits import SERIAL
 from penstock.ops.datasets.base import DatasetState, dataset_value
 from penstock.ops.kernel_tools import invalid
@@ -62,6 +62,15 @@ def dataset_kernel(*ops: OpDef) -> Callable[[Callable[..., Any]], Callable[..., 
         return make
 
     return register
+
+
+def define_dummy(name: str) -> OpDef:
+    """An op whose output stands for a resource that eager programs of TensorFlow 2 share between iterators, and graphs
+    do not: a data set that takes it has its own."""
+    op = define_op(name, "", "handle: resource", stateful=True, shape=shape_rules.scalar, work=SERIAL)
+    op.not_differentiable()
+    op.kernel("CPU")(lambda ctx: Bound(name))
+    return op
 
 
 def scalar(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Datasets of a function's results for each element: MapDataset, ParallelMapDataset."""
+"""Datasets of a function's results for each element: MapDataset, ParallelMapDataset (ParallelMapDatasetV2)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,15 @@ PARALLEL_MAP_DATASET = define_dataset(
     ["f: func", *OTHERS, _INTER_OP, "sloppy: bool = false", CARDINALITY],
     typed=False,
 )
+PARALLEL_MAP_DATASET_V2 = define_dataset(
+    "ParallelMapDatasetV2",
+    f"{INPUTS}, num_parallel_calls: int64",
+    [
+        "f: func", *OTHERS, _INTER_OP, "deterministic: string = 'default'", CARDINALITY,
+        "use_unbounded_threadpool: bool = false",
+    ],
+    typed=False,
+)  # fmt: skip
 _TOGETHER = 2e-3
 """For how many seconds one result may wait for others that were requested with it."""
 
@@ -243,7 +252,7 @@ def map_dataset(ctx: KernelContext) -> Any:
     return lambda source, others: Map(dataset_of(source), Call(function, others), *types, 1, may_end)
 
 
-@dataset_kernel(PARALLEL_MAP_DATASET)
+@dataset_kernel(PARALLEL_MAP_DATASET, PARALLEL_MAP_DATASET_V2)
 def parallel_map_dataset(ctx: KernelContext) -> Any:
     function, types, may_end = ctx.function("f"), (ctx["output_types"], ctx["output_shapes"]), _may_end(ctx)
 

@@ -1,4 +1,5 @@
-"""Random order: ShuffleDataset, ShuffleAndRepeatDataset, and RandomDataset."""
+"""Random order: ShuffleDataset, ShuffleAndRepeatDataset, with the names that TensorFlow 2 gives them, and
+RandomDataset."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import torch
 
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, joined, stack, values_of
-from penstock.ops.datasets.define import TYPES, at_least, dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.define import TYPES, at_least, dataset_kernel, define_dataset, define_dummy, scalar
 from penstock.ops.datasets.sequences import Repeat
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
@@ -22,7 +23,14 @@ _SEEDED = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64
 _AGAIN = ["reshuffle_each_iteration: bool = true"]
 
 SHUFFLE_DATASET = define_dataset("ShuffleDataset", _SEEDED, [*_AGAIN, *TYPES])
+SHUFFLE_DATASET_V3 = define_dataset(
+    "ShuffleDatasetV3", f"{_SEEDED}, seed_generator: resource", [*_AGAIN, *TYPES], stateful=True
+)
+DUMMY_SEED_GENERATOR = define_dummy("DummySeedGenerator")
 SHUFFLE_AND_REPEAT_DATASET = define_dataset("ShuffleAndRepeatDataset", f"{_SEEDED}, count: int64", _AGAIN)
+SHUFFLE_AND_REPEAT_DATASET_V2 = define_dataset(
+    "ShuffleAndRepeatDatasetV2", f"{_SEEDED}, count: int64, seed_generator: resource", [*_AGAIN, *TYPES], stateful=True
+)
 RANDOM_DATASET = define_dataset("RandomDataset", "seed: int64, seed2: int64", stateful=True)
 
 Seed = tuple[int, int]
@@ -261,22 +269,22 @@ def _buffer_size(value: Any) -> int:
     return at_least(1, "buffer_size", value)
 
 
-@dataset_kernel(SHUFFLE_DATASET)
+@dataset_kernel(SHUFFLE_DATASET, SHUFFLE_DATASET_V3)
 def shuffle_dataset(ctx: KernelContext) -> Any:
     again = ctx["reshuffle_each_iteration"]
 
-    def shuffled(source: Any, size: Any, seed: Any, seed2: Any) -> DatasetState:
+    def shuffled(source: Any, size: Any, seed: Any, seed2: Any, *_: Any) -> DatasetState:
         seeds = _seed(ctx, scalar("seed", seed), scalar("seed2", seed2))
         return Shuffled(dataset_of(source), _buffer_size(size), seeds, again)
 
     return shuffled
 
 
-@dataset_kernel(SHUFFLE_AND_REPEAT_DATASET)
+@dataset_kernel(SHUFFLE_AND_REPEAT_DATASET, SHUFFLE_AND_REPEAT_DATASET_V2)
 def shuffle_and_repeat_dataset(ctx: KernelContext) -> Any:
     again = ctx["reshuffle_each_iteration"]
 
-    def shuffled(source: Any, size: Any, seed: Any, seed2: Any, count: Any) -> DatasetState:
+    def shuffled(source: Any, size: Any, seed: Any, seed2: Any, count: Any, *_: Any) -> DatasetState:
         rounds = scalar("count", count)
         if rounds < -1 or not rounds:
             raise invalid("count must be greater than zero or equal to -1.")
