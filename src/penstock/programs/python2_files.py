@@ -72,9 +72,9 @@ class _Files:
                     entered = {
                         i.optional_vars.id: i.context_expr for i in items if isinstance(i.optional_vars, ast.Name)
                     }
-                    for each in ast.walk(node) if entered else ():
-                        if isinstance(each, ast.Name) and isinstance(entered.get(each.id), ast.Call):
-                            self._entered.setdefault(each, []).append(entered[each.id])
+                    for use in ast.walk(node) if entered else ():
+                        if isinstance(use, ast.Name) and isinstance(entered.get(use.id), ast.Call):
+                            self._entered.setdefault(use, []).append(entered[use.id])
 
     def values_of(self, name: ast.Name) -> list[ast.expr]:
         """What a name may stand for: what a `with` around it enters, or else all that is assigned to it."""
