@@ -65,8 +65,11 @@ with H5Dict("a.h5", mode="w") as d:
     d["inner"]["names"] = ["a", "b"]
     d["text"] = "some"
     d["number"] = 7
+    d["many"] = ["name of a layer"] * 5000
+    d.data.attrs["sizes"] = [2, 3]
 with H5Dict("a.h5", mode="r") as d:
     print(d["x"].tolist(), d["inner"]["names"], d["text"], int(d["number"]), sorted(d.keys()), "none" in d)
+    print(len(d["many"]), d["many"][-1], d["sizes"].tolist())
     try:
         d["y"] = 1
     except ValueError as error:
@@ -78,7 +81,8 @@ with h5py.File("memory", driver="core", backing_store=False, mode="w") as file:
     print(file.fid.get_file_image()[1:4])
 """
     assert output_of(tmp_path, text) == (
-        "[0, 1, 2] ['a', 'b'] some 7 ['inner', 'number', 'x'] False\nCannot set item in read-only mode.\n1\nb'HDF'\n"
+        "[0, 1, 2] [b'a', b'b'] some 7 ['inner', 'number', 'x'] False\n"
+        "5000 name of a layer [2, 3]\nCannot set item in read-only mode.\n1\nb'HDF'\n"
     )
 
 

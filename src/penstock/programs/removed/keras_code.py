@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.keras.engine.files import write_names
+
 
 def func_dump(func: Any) -> tuple[str, Any, Any]:
     """A function as its compiled code in base64, for this version of Python, the values of its defaults and closure."""
@@ -45,8 +47,9 @@ def _cell(value: Any) -> Any:
 class H5Dict:
     """An HDF5 file, group, or a dict, by keys: arrays and numbers are data sets, texts and lists of them attributes.
 
-    A key that is not there is made: `d["a"]["b"] = array`, unless it is only read. path: a name, which is opened in
-    `mode`, or what is open.
+    Lists of texts are read as lists of bytes, as in Keras, or of text where they are in several attributes. A key that
+    is not there is made: `d["a"]["b"] = array`, unless it is only read. path: a name, which is opened in `mode`, or
+    what is open.
     """
 
     def __init__(self, path: Any, mode: str = "a") -> None:
@@ -69,7 +72,7 @@ class H5Dict:
         if isinstance(val, str | bytes):
             self.data.attrs[attr] = val
         elif isinstance(val, list | tuple) and all(isinstance(each, str | bytes) for each in val):
-            self.data.attrs[attr] = np.array([each.encode() if isinstance(each, str) else each for each in val])
+            write_names(self.data, attr, [each.decode() if isinstance(each, bytes) else each for each in val])
         elif isinstance(val, dict):
             self.data.attrs[attr] = json.dumps(val)
         else:
@@ -81,13 +84,22 @@ class H5Dict:
             return H5Dict(found, self._mode()) if isinstance(found, dict) else found
         if attr in self.data.attrs:
             found = self.data.attrs[attr]
-            return [each.decode() for each in found] if isinstance(found, np.ndarray) else found
+            return found.tolist() if getattr(found, "dtype", np.dtype("O")).kind == "S" else found
+        if parts := list(self._parts(attr)):
+            return [name.decode() for part in parts for name in part]
         if attr not in self.data:
             if self.read_only:
                 raise ValueError("Cannot create group in read-only mode.")
             return H5Dict(self.data.create_group(attr))
         found = self.data[attr]
         return found[()] if hasattr(found, "dtype") else H5Dict(found, self._mode())
+
+    def _parts(self, attr: str) -> Iterator[Any]:
+        """Those of a list of texts that is too long for one attribute."""
+        number = 0
+        while (name := f"{attr}{number}") in self.data.attrs and attr not in self.data:
+            yield self.data.attrs[name]
+            number += 1
 
     def _mode(self) -> str:
         return "r" if self.read_only else "a"
