@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.running import output_of
+from tests.programs.running import output_of, penstock_run
 
 # Numba here: what is compiled must not mention anything but its arguments and Python's functions.
 NUMBA = """
@@ -45,6 +45,17 @@ class Holder:
         return int(x / 3)
 print(plain(np.array([3.0])), walk(np.array([1.5, 2.5]), 2), Holder.half(5), Holder.third(10))
 """
+
+
+def test_in_python_2_too_and_quotients_are_told(tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text(NUMBA)
+    (tmp_path / "program.py").write_text(
+        "from numba import jit\n@jit(nopython=True)\ndef half(n):\n    for i in xrange(n):\n        n = n + i / 2.0\n"
+        "    return n\nprint half(3), 7 / 2\n"
+    )
+    found = penstock_run(tmp_path, "program.py")
+    assert found.stdout == "4.5 3\n", found.stderr
+    assert "`/` in functions of Numba is not rounded down" in found.stderr
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["stand-in", "Numba"])

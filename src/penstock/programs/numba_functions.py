@@ -6,10 +6,16 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from penstock.programs.report import REPORT
+
 
 @contextmanager
-def left_alone(tree: ast.Module) -> Iterator[None]:
-    """Inside, a `pass` stands for each function of the tree that has a decorator of Numba."""
+def left_alone(tree: ast.Module, python2: bool, divides: bool) -> Iterator[None]:
+    """Inside, a `pass` stands for each function of the tree that has a decorator of Numba.
+
+    Of Python 2, such a function gets the name that `xrange` has now. divides: whether `/` of whole numbers was rounded
+    down, of which there is only a note: what it divides, Numba alone knows.
+    """
     names = _names_of_numba(tree)
     if not names:
         yield
@@ -18,6 +24,12 @@ def left_alone(tree: ast.Module) -> Iterator[None]:
     aside.visit(tree)
     yield
     _Back(aside.functions).visit(tree)
+    inside = [each for function in aside.functions.values() for each in ast.walk(function)]
+    for node in inside if python2 else ():
+        if isinstance(node, ast.Name) and node.id == "xrange":
+            node.id = "range"
+    if divides and any(isinstance(each, ast.Div) for each in inside):
+        REPORT.note("`/` in functions of Numba is not rounded down")
 
 
 def _names_of_numba(tree: ast.Module) -> set[str]:

@@ -124,19 +124,17 @@ def convert(
 ) -> Translated:
     """A tree that Python 3 parses. divides: whether `/` of whole numbers is rounded down if it is Python 2. flags: what
     was imported from __future__ before."""
-    names = vars(builtins)
-    if python2:
-        REPORT.converted.add(file)
-        known = signs.futures(tree)
-        tree = language.Meaning(
-            None if "absolute_import" in known else folder, divides and "division" not in known
-        ).visit(tree)
-        names = _python2_builtins()
-    elif signs.has_gone(tree):
-        from penstock.programs.python2_names import PARTLY
+    names, known = vars(builtins), signs.futures(tree)
+    divides = python2 and divides and "division" not in known
+    with numba_functions.left_alone(tree, python2, divides):
+        if python2:
+            REPORT.converted.add(file)
+            tree = language.Meaning(None if "absolute_import" in known else folder, divides).visit(tree)
+            names = _python2_builtins()
+        elif signs.has_gone(tree):
+            from penstock.programs.python2_names import PARTLY
 
-        tree, names = language.Gone(tree).visit(tree), PARTLY
-    with numba_functions.left_alone(tree):
+            tree, names = language.Gone(tree).visit(tree), PARTLY
         tree = chained.converted(tree)
         tree = promotion.Conversions(tree).visit(tree)
         tree = one_element.Conversions(tree).visit(tree)
