@@ -29,14 +29,8 @@ from penstock.ops.image_decode_jpeg import is_jpeg as is_jpeg
 from penstock.ops.image_encode import encode_jpeg as encode_jpeg
 from penstock.ops.image_encode import encode_png as encode_png
 from penstock.ops.image_functions import ResizeMethod as ResizeMethod
-from penstock.ops.image_functions import central_crop as central_crop
-from penstock.ops.image_functions import crop_to_bounding_box as crop_to_bounding_box
-from penstock.ops.image_functions import pad_to_bounding_box as pad_to_bounding_box
 from penstock.ops.image_functions import resize_images as resize
-from penstock.ops.image_functions import resize_image_with_crop_or_pad as resize_image_with_crop_or_pad
-from penstock.ops.image_functions import resize_image_with_pad as resize_image_with_pad
 from penstock.ops.image_functions import resize_images as resize_images
-from penstock.ops.image_functions import resize_image_with_crop_or_pad as resize_with_crop_or_pad
 from penstock.ops.image_jpeg_quality import adjust_jpeg_quality as adjust_jpeg_quality
 from penstock.ops.image_jpeg_quality import random_jpeg_quality as random_jpeg_quality
 from penstock.ops.image_measures import image_gradients as image_gradients
@@ -68,6 +62,12 @@ from penstock.ops.image_turning import transpose_image as transpose_image
 from penstock.ops.image_values import convert_image_dtype as convert_image_dtype
 from penstock.ops.image_values import per_image_standardization as per_image_standardization
 from penstock.ops.image_values import per_image_standardization as per_image_whitening
+from penstock.ops.image_windows import central_crop as central_crop
+from penstock.ops.image_windows import crop_to_bounding_box as crop_to_bounding_box
+from penstock.ops.image_windows import pad_to_bounding_box as pad_to_bounding_box
+from penstock.ops.image_windows import resize_image_with_crop_or_pad as resize_image_with_crop_or_pad
+from penstock.ops.image_windows import resize_image_with_pad as resize_image_with_pad
+from penstock.ops.image_windows import resize_image_with_crop_or_pad as resize_with_crop_or_pad
 from penstock.ops.random import random_crop as random_crop
 
 __all__ = [
@@ -75,13 +75,13 @@ __all__ = [
     "random_brightness", "random_contrast", "random_hue", "random_saturation", "rgb_to_grayscale", "rgb_to_yiq",
     "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb", "draw_bounding_boxes", "hsv_to_rgb", "rgb_to_hsv", "crop_and_resize",
     "decode_bmp", "decode_gif", "decode_image", "decode_png", "decode_and_crop_jpeg", "decode_jpeg",
-    "extract_jpeg_shape", "is_jpeg", "encode_jpeg", "encode_png", "ResizeMethod", "central_crop",
-    "crop_to_bounding_box", "pad_to_bounding_box", "resize", "resize_image_with_crop_or_pad", "resize_image_with_pad",
-    "resize_images", "resize_with_crop_or_pad", "adjust_jpeg_quality", "random_jpeg_quality", "image_gradients", "psnr",
-    "sobel_edges", "ssim", "ssim_multiscale", "total_variation", "extract_image_patches", "extract_patches",
-    "resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor", "extract_glimpse",
-    "sample_distorted_bounding_box", "combined_non_max_suppression", "non_max_suppression",
-    "non_max_suppression_overlaps", "non_max_suppression_padded", "non_max_suppression_with_scores", "flip_left_right",
-    "flip_up_down", "random_flip_left_right", "random_flip_up_down", "rot90", "transpose", "transpose_image",
-    "convert_image_dtype", "per_image_standardization", "per_image_whitening", "random_crop"
+    "extract_jpeg_shape", "is_jpeg", "encode_jpeg", "encode_png", "ResizeMethod", "resize", "resize_images",
+    "adjust_jpeg_quality", "random_jpeg_quality", "image_gradients", "psnr", "sobel_edges", "ssim", "ssim_multiscale",
+    "total_variation", "extract_image_patches", "extract_patches", "resize_area", "resize_bicubic", "resize_bilinear",
+    "resize_nearest_neighbor", "extract_glimpse", "sample_distorted_bounding_box", "combined_non_max_suppression",
+    "non_max_suppression", "non_max_suppression_overlaps", "non_max_suppression_padded",
+    "non_max_suppression_with_scores", "flip_left_right", "flip_up_down", "random_flip_left_right",
+    "random_flip_up_down", "rot90", "transpose", "transpose_image", "convert_image_dtype", "per_image_standardization",
+    "per_image_whitening", "central_crop", "crop_to_bounding_box", "pad_to_bounding_box",
+    "resize_image_with_crop_or_pad", "resize_image_with_pad", "resize_with_crop_or_pad", "random_crop"
 ]

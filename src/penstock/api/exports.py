@@ -1069,11 +1069,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.image_decode": "decode_bmp decode_gif decode_image decode_png",
         "penstock.ops.image_decode_jpeg": "decode_and_crop_jpeg decode_jpeg extract_jpeg_shape is_jpeg",
         "penstock.ops.image_encode": "encode_jpeg encode_png",
-        "penstock.ops.image_functions": (
-            "ResizeMethod central_crop crop_to_bounding_box pad_to_bounding_box resize=resize_images "
-            "resize_image_with_crop_or_pad resize_image_with_pad resize_images "
-            "resize_with_crop_or_pad=resize_image_with_crop_or_pad"
-        ),
+        "penstock.ops.image_functions": "ResizeMethod resize=resize_images resize_images",
         "penstock.ops.image_jpeg_quality": "adjust_jpeg_quality random_jpeg_quality",
         "penstock.ops.image_measures": "image_gradients psnr sobel_edges ssim ssim_multiscale total_variation",
         "penstock.ops.image_patches": "extract_image_patches extract_patches",
@@ -1089,6 +1085,10 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.ops.image_values": (
             "convert_image_dtype per_image_standardization per_image_whitening=per_image_standardization"
+        ),
+        "penstock.ops.image_windows": (
+            "central_crop crop_to_bounding_box pad_to_bounding_box resize_image_with_crop_or_pad resize_image_with_pad "
+            "resize_with_crop_or_pad=resize_image_with_crop_or_pad"
         ),
         "penstock.ops.random": "random_crop",
     },

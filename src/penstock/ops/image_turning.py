@@ -14,7 +14,7 @@ from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal, less
 from penstock.ops.control_flow.cond import cond
-from penstock.ops.image_functions import as_batch, count_checks, without_batch
+from penstock.ops.image_batches import as_batch, count_checks, without_batch
 from penstock.ops.layout import transpose
 from penstock.ops.random import random_uniform
 from penstock.ops.reversing import reverse
