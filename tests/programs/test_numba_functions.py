@@ -67,3 +67,49 @@ def test_functions_that_numba_compiles_stay_as_they_are(own: bool, tmp_path: Pat
         pytest.importorskip("numba")
         text = PROGRAM.replace('@numba.cuda.jit("f(f)")', "@staticmethod\n    @numba.njit")
     assert output_of(tmp_path, text) == "(3, 3.0) [1. 3.] 2 3\n"
+
+
+FALLS_BACK = """
+import numpy as np, tensorflow as tf, numba
+from numba import autojit, int32, jit
+@jit
+def mean(values: list, n: int):
+    total = 0
+    for each in range(n):
+        total += values[each]
+    total, _ = np.array([total, 0.5]) / n
+    return "%.1f" % total
+@jit(nopython=False)
+def add(x, y=2):
+    return x + y
+@jit(int32(int32))
+def twice(x):
+    return x * 2
+@jit("int32(int32)")
+def pair(x):
+    return [x, "one"]
+@jit
+def calls(x):
+    return mean([x, 2], 2)
+@autojit
+def mixed(x):
+    return [x, "x"]
+@jit(nopython=True)
+def strict(x):
+    return x + "one"
+print(mean([1, 2, 6], n=3), mean([4], 1), calls(4))
+print(add(2), add(2.5, y=1), len(add.signatures), twice(4), pair(3), mixed(2))
+try:
+    strict(1)
+except numba.core.errors.TypingError:
+    print("strict")
+"""
+
+
+def test_what_numba_cannot_compile_runs_as_python_until_it_says_nopython(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    assert output_of(tmp_path, FALLS_BACK).splitlines() == [
+        "3.0 4.0 3.0",
+        "4 3.5 2 8 [3, 'one'] [2, 'x']",
+        "strict",
+    ]
