@@ -145,7 +145,9 @@ def reduced_axes(s0: list[int], s1: list[int]) -> tuple[list[int], list[int]]:
 def sum_to(grad: Any, x: Tensor, *others: Tensor) -> Any:
     """`grad`, of the shape that x was broadcast to with `others`, summed to the shape of x.
 
-    Uses static shapes: no node if x was not repeated, constant axes if these are known.
+    Uses static shapes: no node if x was not repeated, constant axes if these are known. For variables the result is
+    Reshape(Sum(...)), as in TensorFlow 1.15: programs that walk from the gradients of variables to what these were
+    summed from (factors of K-FAC) count on both nodes. The plan of a step leaves the reshape out.
     """
     dims = x.shape.tuple
     if grad is None or (x.shape.is_fully_defined() and x.shape == grad.shape):
@@ -155,7 +157,7 @@ def sum_to(grad: Any, x: Tensor, *others: Tensor) -> Any:
     if all(other.shape.ndims == 0 for other in others):
         return grad
     if dims == ():
-        return _sum_all(grad)
+        return _shaped(_sum_all(grad), x)
     axes = _static_axes(dims, [other.shape.tuple for other in others])
     if axes is None:
         shape = get_op("Shape")(x)
@@ -166,7 +168,14 @@ def sum_to(grad: Any, x: Tensor, *others: Tensor) -> Any:
         grad = get_op("Sum")(grad, np.array(missing, np.int32))
     if single:
         grad = get_op("Sum")(grad, np.array(single, np.int32), keep_dims=True)
-    return grad
+    return _shaped(grad, x) if missing or single else grad
+
+
+def _shaped(summed: Tensor, x: Tensor) -> Tensor:
+    """`summed` through a Reshape to the shape of x, if that is known."""
+    if not x.shape.is_fully_defined():
+        return summed
+    return get_op("Reshape")(summed, np.array(x.shape.as_list(), np.int32))
 
 
 def _static_axes(dims: Any, others: list[Any]) -> tuple[list[int], list[int]] | None:
