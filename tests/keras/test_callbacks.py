@@ -242,7 +242,7 @@ def test_metrics_have_the_names_of_tensorflow_1_and_are_found_by_later_ones(tmp_
     assert history["accuracy"] is history["acc"] and history["val_mae"] is history["val_mean_absolute_error"]
     assert "accuracy" in history and "mape" not in history and history.get("mape") is None
     assert sorted(history) == sorted(["loss", *names, "val_loss", *(f"val_{name}" for name in names)])
-    assert json.loads(json.dumps(history))["acc"] == history["acc"]
+    assert json.loads(json.dumps(history, default=float))["acc"] == history["acc"]
     assert type(pickle.loads(pickle.dumps(history))) is dict
     with pytest.raises(KeyError):
         history["val_mape"]

@@ -189,7 +189,7 @@ def test_accuracy_is_the_one_that_suits_the_loss(loss: str, activation: str, cla
     model.compile("sgd", loss, metrics=["accuracy"])
     labels = np.arange(50) % max(classes, 2)
     targets = tf.keras.utils.to_categorical(labels) if loss.startswith("categ") else labels
-    got = model.evaluate(X, targets, verbose=0)
+    got = model.evaluate(X, targets, batch_size=50, verbose=0)
     outputs = model.predict(X)
     found = outputs.argmax(1) if classes > 1 else (outputs[:, 0] > 0.5).astype(int)
     np.testing.assert_allclose(got[1], np.mean(found == labels), rtol=1e-6)
@@ -203,7 +203,7 @@ def test_several_outputs_have_their_losses_weights_and_metrics_by_name() -> None
     model.compile("sgd", {"one": "mse", "two": "mae"}, loss_weights={"one": 2.0, "two": 0.5}, metrics={"two": "mse"})
     assert model.metrics_names == ["loss", "one_loss", "two_loss", "two_mean_squared_error"]
     targets = {"one": Y, "two": np.tile(Y, 2)}
-    total, first, second, squared = model.evaluate(X, targets, verbose=0)
+    total, first, second, squared = model.evaluate(X, targets, batch_size=50, verbose=0)
     np.testing.assert_allclose(total, 2 * first + 0.5 * second, rtol=1e-5)
     np.testing.assert_allclose(squared, np.mean((model.predict(X)[1] - Y) ** 2), rtol=1e-5)
     with pytest.raises(ValueError, match="three"):
@@ -267,7 +267,7 @@ def test_masks_of_layers_with_several_outputs_may_be_none_or_lists_of_none() -> 
     x = tf.keras.Input((6,))
     model = tf.keras.Model(x, Both()([x]))
     model.compile("sgd", "mse")
-    _, first, second = model.evaluate(X, [X, X], verbose=0)
+    _, first, second = model.evaluate(X, [X, X], batch_size=50, verbose=0)
     np.testing.assert_allclose([first, second], [np.mean(X**2), np.mean((2 * X) ** 2)], rtol=1e-5)
 
 

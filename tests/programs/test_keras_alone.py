@@ -247,3 +247,42 @@ print(Model(x, y).predict(np.ones((1, 6))).shape, y.shape.as_list())
 def test_what_a_layer_says_of_its_output_does_not_change_the_graph(tmp_path: Path) -> None:
     """Keras takes the word of `compute_output_shape`; known programs say what is wrong, and run."""
     assert output_of(tmp_path, WRONG_SHAPE) == "(1, 2) [None, None]\n"
+
+
+EPOCHS = """
+import keras
+import numpy as np
+
+x = np.arange(11.0).reshape(11, 1)
+
+class Order(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.seen = []
+
+    def on_batch_end(self, batch, logs=None):
+        self.seen.append((round(float(logs["loss"]), 3), round(float(logs["acc"]), 3)))
+
+def told(y=x % 2, **options):
+    np.random.seed(3)
+    model = keras.models.Sequential([keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,))])
+    model.compile(keras.optimizers.SGD(0.0), lambda true, found: found, metrics=["acc"])
+    order = Order()
+    history = model.fit(x, y, epochs=2, verbose=0, callbacks=[order], **options).history
+    print(order.seen, list(history), np.random.get_state()[2])
+    return model
+
+told(batch_size=4)
+told(batch_size=4, shuffle="batch")
+told(batch_size=4, validation_split=0.4).fit(x, x, verbose=2)
+"""
+
+
+def test_epochs_shuffle_the_order_of_the_last_one_and_metrics_are_those_of_batches(tmp_path: Path) -> None:
+    # Keras 2.2.5 prints the same.
+    *lines, header, last = output_of(tmp_path, EPOCHS).splitlines()
+    assert lines == [
+        "[(3.0, 0.25), (5.5, 0.25), (7.0, 0.0), (2.5, 0.25), (7.25, 0.0), (5.333, 0.333)] ['loss', 'acc'] 25",
+        "[(5.5, 0.0), (1.5, 0.5), (9.0, 0.0), (1.5, 0.5), (5.5, 0.0), (9.0, 0.0)] ['loss', 'acc'] 2",
+        "[(3.25, 0.25), (1.0, 0.5), (2.75, 0.25), (2.0, 0.5)] ['val_loss', 'val_acc', 'loss', 'acc'] 14",
+    ]
+    assert header == "Epoch 1/1" and last.startswith(" - ") and last.endswith("s - loss: 5.0000 - acc: 1.0000")

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.export import export
 from penstock.keras.callbacks.logs import Logs
+from penstock.keras.utils import manner
 from penstock.keras.utils.progress_bar import Progbar
 
 
@@ -206,10 +207,13 @@ class ProgbarLogger(Callback):
         self.verbose, self.epochs = self.params["verbose"], self.params["epochs"]
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        if self.verbose:
+        if self.verbose and manner.of_now.has_header(self.epochs):
             print(f"Epoch {epoch + 1}/{self.epochs}")
         self.target = self.params["steps" if self.use_steps else "samples"]
-        self.progbar = Progbar(self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics)
+        unit = manner.of_now.unit(self.use_steps)
+        self.progbar = Progbar(
+            self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics, unit_name=unit
+        )
         self.seen = 0
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import math
 import queue
+import random
 import threading
 import warnings
 from collections import deque
@@ -37,12 +38,35 @@ class Batch:
     def fed(self) -> list[Any]:
         return [*self.inputs, *self.targets, *(self.weights or [])]
 
+    @property
+    def rows(self) -> int:
+        """How many samples the arrays have: `size` counts a batch of all of them as one."""
+        return int(self.targets[0].shape[0]) if self.targets else self.size
+
 
 class Source:
     """Batches for each epoch. `samples` and `steps` say how many an epoch has, if it is known."""
 
     samples: int | None = None
     steps: int | None = None
+    batch_size: int | None = None
+    by_steps = True
+    """Whether an epoch is a number of steps, and not of samples."""
+    units = "samples"
+    """What is said to be trained on."""
+    generated = False
+    """Whether a generator makes the batches."""
+    last_size: int | None = None
+    """How many samples its last batch had."""
+
+    def counted(self, batch: Batch) -> int:
+        """For how many samples a batch counts in the epoch's loss: each step for one but with generators."""
+        return batch.size
+
+    @property
+    def told(self) -> int | None:
+        """How many `units` there are."""
+        return self.steps
 
     def epoch(self) -> Iterator[Batch]:
         raise NotImplementedError
@@ -52,13 +76,22 @@ class Source:
 
 
 class Arrays(Source):
-    """Arrays, by slices, which are drawn anew for each epoch if shuffled ("batch": only the order of batches)."""
+    """Arrays, by slices, which are drawn anew for each epoch if shuffled ("batch": only the order of batches).
+
+    `shuffle` is "validation" for what `fit` evaluates: tf.keras of TensorFlow 1.15 shuffles that, too.
+    """
+
+    by_steps = False
 
     def __init__(self, batch: Batch, batch_size: int | None, steps: int | None, shuffle: Any) -> None:
         self._all, self._shuffle = batch, shuffle
-        self._size: int | None = batch_size or 32
+        self.batch_size = batch_size or 32
         self.samples = batch.size
         self.steps = steps
+
+    @property
+    def told(self) -> int | None:
+        return self._all.rows
 
     @property
     def arrays(self) -> list[Any]:
@@ -67,27 +100,38 @@ class Arrays(Source):
         return [*self._all.inputs, *self._all.targets, *weights]
 
     def epoch(self) -> Iterator[Batch]:
-        n, size = self._all.size, self._size or 32
-        order: Any = None
-        starts = np.arange(0, n, size)
-        if self._shuffle == "batch":
-            np.random.shuffle(starts)
-        elif self._shuffle:
-            order = np.random.permutation(n)
-        for start in starts:
-            rows: Any = slice(start, min(start + size, n))
-            if order is not None:
-                rows = order[rows]
-            yield take(self._all, rows, min(size, n - int(start)))
+        n, size = self._all.size, self.batch_size or 32
+        order = self._order(n, size)
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n)) if order is None else order[start : start + size]
+            yield take(self._all, rows, min(size, n - start))
+
+    def _order(self, n: int, size: int) -> np.ndarray | None:
+        """The rows of an epoch, None if they are as given: so is one batch of all, though numbers are drawn for it."""
+        order = shuffled(np.arange(n), size, self._shuffle) if self._shuffle else None
+        return order if n > size else None
+
+
+def shuffled(order: np.ndarray, size: int, shuffle: Any) -> np.ndarray:
+    """`order` shuffled in place by NumPy's generator; with "batch", a copy in which whole batches change places."""
+    if shuffle != "batch":
+        np.random.shuffle(order)
+        return order
+    whole = len(order) // size * size
+    batches = order[:whole].reshape(-1, size)
+    np.random.shuffle(batches)
+    return np.append(batches.ravel(), order[whole:])
 
 
 class Repeated(Arrays):
     """All of the arrays in each of `steps` steps, as where an epoch's steps are given; no arrays, if the model's inputs
     and targets are tensors."""
 
+    by_steps = True
+
     def __init__(self, batch: Batch, steps: int | None) -> None:
         super().__init__(batch, None, steps, False)
-        self.samples = self._size = None
+        self.samples = self.batch_size = None
 
     def epoch(self) -> Iterator[Batch]:
         step = replace(self._all, size=1)
@@ -103,6 +147,8 @@ def take(batch: Batch, rows: Any, size: int) -> Batch:
 class Generated(Source):
     """Batches of a generator or Sequence, made ahead by threads. `prepare` makes a `Batch` of what it gives."""
 
+    generated = True
+
     def __init__(
         self, generator: Any, steps: int | None, prepare: Any, ahead: int = 10, workers: int = 1, shuffle: bool = True
     ) -> None:
@@ -116,11 +162,18 @@ class Generated(Source):
         self._prepare, self._shuffle = prepare, shuffle
         self._ahead, self._workers = max(1, ahead), workers
         self._iterator = iter(generator) if self._sequence is None else None
+        self._pass: list[int] = []
+        self._numbers: list[int] = []
         self._queue: Any = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def epoch(self) -> Iterator[Batch]:
+        for batch in self._batches():
+            self.last_size = batch.size
+            yield batch
+
+    def _batches(self) -> Iterator[Batch]:
         if self._sequence is not None:
             yield from self._of_sequence(self._sequence)
             return
@@ -161,23 +214,41 @@ class Generated(Source):
         return False
 
     def _of_sequence(self, sequence: Any) -> Iterator[Batch]:
-        numbers = np.arange(len(sequence))
-        if self._shuffle:
-            np.random.shuffle(numbers)
-        wanted = [int(numbers[i % len(numbers)]) for i in range(self.steps or 0)]
-        if self._workers == 0:
-            yield from (self._prepare(sequence[i]) for i in wanted)
-        else:
-            with ThreadPoolExecutor(self._workers) as pool:
-                coming: deque[Any] = deque()
-                for i in wanted:
-                    coming.append(pool.submit(sequence.__getitem__, i))
-                    if len(coming) >= self._ahead:
-                        yield self._prepare(coming.popleft().result())
-                while coming:
-                    yield self._prepare(coming.popleft().result())
-        if hasattr(sequence, "on_epoch_end"):
+        """An epoch goes on where the last one ended, which need not be where the sequence ends."""
+        wanted = self.steps or 0
+        while wanted:
+            if not self._numbers:
+                self._begin_pass(sequence)
+            part, self._numbers = self._numbers[:wanted], self._numbers[wanted:]
+            yield from map(self._prepare, self._elements(sequence, part))
+            wanted -= len(part)
+
+    def _begin_pass(self, sequence: Any) -> None:
+        """End the last pass, and number the batches of another; Python's generator draws their order, from that of the
+        last one. (What ends with `fit` is not ended, as in Keras.)"""
+        if self._pass and self._workers and hasattr(sequence, "on_epoch_end"):
             sequence.on_epoch_end()
+        length = len(sequence)
+        if not length:
+            raise ValueError("The sequence has no batches.")
+        if len(self._pass) != length:
+            self._pass = list(range(length))
+        if self._shuffle and self._workers:
+            random.shuffle(self._pass)
+        self._numbers = list(self._pass)
+
+    def _elements(self, sequence: Any, numbers: list[int]) -> Iterator[Any]:
+        if self._workers == 0:
+            yield from (sequence[i] for i in numbers)
+            return
+        with ThreadPoolExecutor(self._workers) as pool:
+            coming: deque[Any] = deque()
+            for i in numbers:
+                coming.append(pool.submit(sequence.__getitem__, i))
+                if len(coming) >= self._ahead:
+                    yield coming.popleft().result()
+            while coming:
+                yield coming.popleft().result()
 
     def close(self) -> None:
         self._stop.set()
@@ -187,6 +258,13 @@ class Generated(Source):
 
 class Elements(Source):
     """Elements of a tf.data dataset or iterator: `(inputs, targets)`, or with weights of samples."""
+
+    units = "steps"
+    begins_anew = False
+    """Whether each epoch begins with the first element, also where its steps are given."""
+
+    def counted(self, batch: Batch) -> int:
+        return 1
 
     def __init__(self, dataset: Any, steps: int | None, prepare: Any) -> None:
         self.steps, self._prepare = whole(steps), prepare
@@ -202,7 +280,7 @@ class Elements(Source):
 
     def epoch(self) -> Iterator[Batch]:
         session = K.get_session()
-        if self._restart is not None and not (self._begun and self.steps is not None):
+        if self._restart is not None and (self.begins_anew or self.steps is None or not self._begun):
             session.run(self._restart)
         self._begun = True
         done = 0

@@ -31,7 +31,8 @@ from penstock.keras.engine.batches import (
 from penstock.keras.engine.input_layer import Input
 from penstock.keras.engine.network import Network
 from penstock.keras.engine.objective import Objective, objective
-from penstock.keras.nested import flat, leaves, structure_of
+from penstock.keras.engine.tally import LAST, SAMPLES, Part, Tally, of_a_batch, tensors_of
+from penstock.keras.nested import flat, leaves, one_or_list, structure_of
 from penstock.keras.optimizers.base import updates_of
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
@@ -125,6 +126,19 @@ class Compiled(Network):
         """The tensors that the program has added to `metrics_tensors`."""
         return self._reported[1][len(self._compiled_objective().values) - 1 :] if self._reported is not None else []
 
+    def _parts(self, weighted: bool) -> list[Part]:
+        made = self._compiled_objective(weighted)
+        return [*made.parts, *(Part(SAMPLES, tensor) for tensor in self._added_metrics())]
+
+    def tally(self, by_steps: bool) -> Tally:
+        """What sums up a pass: with by_steps, the loss is a mean over steps."""
+        return Tally(self._parts, by_steps)
+
+    def _of_batch(self, mode: str, batch: Batch) -> Any:
+        """What a step of training or testing reports, as `train_on_batch` returns it."""
+        values = self.step_function(mode)(batch)
+        return one_or_list(of_a_batch(self._parts(batch.weights is not None), values, batch.rows))
+
     def reported_names(self) -> list[str]:
         """A name for all that steps return; names that were added without tensors have no effect."""
         names, tensors = self._reports()
@@ -155,7 +169,8 @@ class Compiled(Network):
     # --- steps ------------------------------------------------------------------------------------------
 
     def step_function(self, mode: str) -> Any:
-        """A function of a `Batch` that runs a step: "train" and "test" return losses and metrics, "predict" outputs."""
+        """A function of a `Batch` that runs a step: "predict" returns outputs, "train" and "test" what `tensors_of`
+        the `parts` are."""
         trained = self._trained(mode)
         training = np.array(mode == "train")
 
@@ -212,7 +227,10 @@ class Compiled(Network):
         def run(values: list[Any]) -> list[Any]:
             phase = [*values[count:], np.array(mode == "train")][:1] if feeds_phase else []
             found: list[Any] = function([*values[:count], *phase])
-            return found
+            if mode == "predict":
+                return found
+            rows = len(values[len(self._fed_inputs)]) if self._compiled_objective().fed_targets else 1
+            return of_a_batch(self._parts(weighted), found, rows)
 
         return run
 
@@ -232,15 +250,13 @@ class Compiled(Network):
             updates += self.updates
         else:
             updates += self.state_updates
-        values = made.values
+        parts = made.parts
         if made.updates:
-            values = [*values]
             with control_dependencies(made.updates):
-                for i, name in enumerate(made.names):
-                    if name in made.stateful:
-                        values[i] = made.resets[made.stateful.index(name)].result()
-        values = [*values, *self._added_metrics()]
-        return K.function(feeds, values, updates, **self._run_options), bool(phases)
+                objects = iter(made.resets)
+                parts = [Part(LAST, next(objects).result()) if part.kind == LAST else part for part in parts]
+        parts = [*parts, *(Part(SAMPLES, tensor) for tensor in self._added_metrics())]
+        return K.function(feeds, tensors_of(parts), updates, **self._run_options), bool(phases)
 
     def _updates_of_weights(self, loss: Any, weights: list[Any]) -> list[Any]:
         if self._strategy is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.export import export
 from penstock.keras.engine import training
-from penstock.keras.engine.batches import Arrays, Repeated, is_elements, is_generator, part
+from penstock.keras.engine.batches import Arrays, Elements, Generated, Repeated, is_elements, is_generator, part
 from penstock.keras.engine.compiled import Compiled
 from penstock.keras.nested import one_or_list
 
@@ -66,9 +66,12 @@ class Model(Compiled):
         if validation_data is not None:
             if is_elements(validation_data) or is_generator(validation_data):
                 validation = self._source(validation_data, None, None, validation_steps, False)
+                if isinstance(validation, Elements):
+                    validation.begins_anew = True
             else:
                 parts = (*validation_data, None)[:3]
-                validation = self._source(parts[0], parts[1], batch_size, validation_steps, False, parts[2])
+                shuffles = "validation" if not isinstance(source, Generated) else False
+                validation = self._source(parts[0], parts[1], batch_size, validation_steps, shuffles, parts[2])
         elif validation_split and 0.0 < validation_split < 1.0:
             if not isinstance(source, Arrays):
                 raise ValueError("`validation_split` is only supported when the data are arrays.")
@@ -151,12 +154,12 @@ class Model(Compiled):
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None) -> Any:
         """One step of training; returns the loss, or a list of it and the metrics."""
         batch = self._batch(x, y, sample_weight, class_weight)
-        return one_or_list(self.step_function("train")(batch))
+        return self._of_batch("train", batch)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """The loss and metrics of one batch."""
         batch = self._batch(x, y, sample_weight)
-        return one_or_list(self.step_function("test")(batch))
+        return self._of_batch("test", batch)
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch."""
@@ -180,4 +183,4 @@ def _split(source: Arrays, fraction: float, batch_size: int | None, shuffle: Any
     trained = (
         Repeated(first, source.steps) if isinstance(source, Repeated) else Arrays(first, batch_size, None, shuffle)
     )
-    return trained, Arrays(last, batch_size, None, False)
+    return trained, Arrays(last, batch_size, None, "validation")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +11,14 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
 from penstock.keras.engine.node import mask_of
+from penstock.keras.engine.tally import ELEMENTS, LAST, SAMPLES, STEPS, Part
 from penstock.keras.losses import functions as losses_functions
 from penstock.keras.losses.classes import Loss, weighted_mean
 from penstock.keras.metrics import functions as metrics_functions
 from penstock.keras.metrics.classes import Metric
 from penstock.keras.nested import flat
 from penstock.ops.arithmetic import maximum
-from penstock.ops.array import expand_dims
+from penstock.ops.array import expand_dims, size as size_of
 from penstock.ops.cast import cast
 from penstock.ops.filling import ones_like
 from penstock.ops.reduce import reduce_mean, reduce_sum
@@ -27,6 +29,8 @@ _OF_OUTPUTS_SHAPE = {
     "CategoricalCrossentropy",
 }  # fmt: skip
 """Losses whose targets must have the outputs' shape."""
+_TALLIED = True
+"""Whether metrics are means over all elements of a pass, as in tf.keras, and not over its batches, as in Keras 2.2."""
 
 
 @dataclass
@@ -45,6 +49,8 @@ class Objective:
     names: list[str] = field(default_factory=list)
     """"loss", and names of the others, as they are logged."""
     values: list[Any] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    """How a pass sums up each of the values."""
     stateful: list[str] = field(default_factory=list)
     updates: list[Any] = field(default_factory=list)
     resets: list[Any] = field(default_factory=list)
@@ -106,9 +112,11 @@ def objective(
     if total is None:
         raise ValueError("The model cannot be compiled because it has no loss to optimize.")
     made_of.values = [total if total.shape.ndims == 0 else reduce_mean(total)]
+    made_of.parts = [Part(SAMPLES, made_of.values[0])]
     if len(outputs) > 1:
         made_of.names += [name for name, _ in parts]
         made_of.values += [value for _, value in parts]
+        made_of.parts += [Part(STEPS if _TALLIED else SAMPLES, value) for _, value in parts]
     _add_metrics(made_of, model, metrics, weighted_metrics, functions)
     return made_of
 
@@ -196,24 +204,42 @@ def _add_metric(made_of: Objective, name: str, output: Any, target: Any, loss: A
         if isinstance(function, Metric):
             made_of.updates += flat(function.update_state(target, output, weight))
             made_of.values.append(function.result())
+            made_of.parts.append(Part(LAST, made_of.values[-1]))
             made_of.stateful.append(made_of.names[-1])
             made_of.resets.append(function)
         else:
-            made_of.values.append(_mean(function, target, output, weight))
+            mean, part = _mean(function, target, output, weight, target in made_of.fed_targets)
+            made_of.values.append(mean)
+            made_of.parts.append(part if _TALLIED else Part(SAMPLES, mean))
 
 
-def _mean(function: Any, target: Any, output: Any, weight: Any) -> Any:
+def _mean(function: Any, target: Any, output: Any, weight: Any, fed: bool) -> tuple[Any, Part]:
+    """The mean of a metric in a batch, and the sum that a pass makes its own mean of."""
     values = convert_to_tensor(function(target, output))
     mask = mask_of(output)
+    spread = None
     if mask is not None and values.shape.ndims == mask.shape.ndims:
-        counted = cast(mask, values.dtype)
-        return reduce_sum(values * counted) / maximum(reduce_sum(counted), 1e-7)
+        spread = cast(mask, values.dtype)
     if weight is not None and values.shape.ndims:
         while len(weight.shape) < values.shape.ndims:
             weight = expand_dims(weight, -1)
-        spread = weight * ones_like(values)
-        return reduce_sum(values * spread) / maximum(reduce_sum(spread), 1e-7)
-    return reduce_mean(values)
+        spread = weight * (ones_like(values) if spread is None else spread)
+    if spread is not None:
+        total, count = reduce_sum(values * spread), reduce_sum(spread)
+        return total / maximum(count, 1e-7), Part(ELEMENTS, total, count)
+    if values.shape.ndims == 0:
+        return values, Part(STEPS, values)
+    each = _elements_of_a_sample(function, values) if fed else None
+    return reduce_mean(values), Part(ELEMENTS, reduce_sum(values), size_of(values) if each is None else each)
+
+
+def _elements_of_a_sample(function: Any, values: Any) -> int | None:
+    """How many numbers a metric has for a sample, None if only its values tell: one of a program may flatten them."""
+    shape = K.int_shape(values)
+    if not shape or not getattr(function, "__module__", "").startswith("penstock."):
+        return None
+    sizes = [size for size in shape[1:] if size is not None]
+    return math.prod(sizes) if len(sizes) == len(shape) - 1 else None
 
 
 def _metric(metric: Any, output: Any, loss: Any) -> tuple[str, Any]:

@@ -10,7 +10,7 @@ from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, Pro
 from penstock.keras.callbacks.logs import Logs
 from penstock.keras.engine.batches import Arrays, Source
 from penstock.keras.nested import flat, one_or_list
-from penstock.keras.utils.progress_bar import Progbar
+from penstock.keras.utils import manner
 
 
 def fit(
@@ -28,38 +28,30 @@ def fit(
     each `validation_freq`-th, or after those of a list of them."""
     step = model.step_function("train")
     names = model.reported_names()
-    stateful = model.stateful_metric_names
+    alone = manner.of_now.alone(names, model.stateful_metric_names)
     history = History()
-    listeners: list[Any] = [BaseLogger(stateful)]
+    listeners: list[Any] = [BaseLogger(alone)]
     if verbose:
-        listeners.append(ProgbarLogger("steps" if by_steps else "samples", stateful))
+        listeners.append(ProgbarLogger("steps" if by_steps else "samples", alone))
     listeners += [*flat(callbacks), history]
-    with_validation = [*names, *(f"val_{name}" for name in names)] if validation is not None else list(names)
-    params = {
-        "batch_size": getattr(source, "_size", None),
-        "epochs": epochs,
-        "steps": source.steps,
-        "samples": source.samples,
-        "verbose": verbose,
-        "do_validation": validation is not None,
-        "metrics": with_validation,
-    }
+    params = manner.of_now.params(source, names, validation is not None, epochs, verbose)
     told = CallbackList(listeners)
     told.begin(model, params, validation.arrays if isinstance(validation, Arrays) else None)
     model.history = history
     model.stop_training = False
-    if verbose and source.samples is not None and not by_steps:
-        also = f", validate on {validation.samples} samples" if validation is not None and validation.samples else ""
-        print(f"Train on {source.samples} samples{also}")
+    if verbose:
+        manner.of_now.announce(source, validation)
     told.tell("on_train_begin")
     try:
         for epoch in range(initial_epoch, epochs):
             model.reset_metrics()
             told.tell("on_epoch_begin", epoch, {})
-            done = _epoch(model, source, step, names, told)
-            logs = Logs()
+            tally = model.tally(by_steps=False)
+            done = _epoch(model, source, step, tally, names, told)
+            logs = Logs(zip(names, tally.results(), strict=True) if done and manner.of_now.metrics_first else ())
             if validation is not None and done and _is_due(epoch + 1, validation_freq):
-                values = evaluate(model, validation, told=told)
+                _take_size(validation, source)
+                values = evaluate(model, validation, told=told, by_steps=source.generated)
                 logs.update({f"val_{name}": value for name, value in zip(names, values, strict=True)})
             told.tell("on_epoch_end", epoch, logs)
             if model.stop_training or not done:
@@ -72,18 +64,25 @@ def fit(
     return history
 
 
-def _epoch(model: Any, source: Source, step: Any, names: list[str], told: CallbackList) -> int:
+def _epoch(model: Any, source: Source, step: Any, tally: Any, names: list[str], told: CallbackList) -> int:
     """One epoch; returns how many steps it had."""
     done = 0
     for i, batch in enumerate(source.epoch()):
-        logs = Logs(batch=i, size=batch.size)
+        size = source.counted(batch)
+        logs = Logs(batch=i, size=size)
         told.batch_begin(i, logs)
-        logs.update(zip(names, step(batch), strict=True))
+        logs.update(zip(names, tally.add(step(batch), batch, size), strict=True))
         told.batch_end(i, logs)
         done += 1
         if model.stop_training:
             break
     return done
+
+
+def _take_size(validation: Source, source: Source) -> None:
+    """Arrays beside batches that a generator makes are evaluated in batches of the size of its last one."""
+    if source.generated and isinstance(validation, Arrays) and not validation.by_steps:
+        validation.batch_size = source.last_size or validation.batch_size
 
 
 def _is_due(epoch: int, validation_freq: Any) -> bool:
@@ -109,42 +108,39 @@ def told_by(model: Any, callbacks: Any, source: Source, verbose: int) -> Callbac
     if not callbacks:
         return None
     told = CallbackList(flat(callbacks))
-    size = getattr(source, "_size", None)
-    told.set_params({"batch_size": size, "steps": source.steps, "samples": source.samples, "verbose": verbose})
+    told.set_params(
+        {"batch_size": source.batch_size, "steps": source.steps, "samples": source.samples, "verbose": verbose}
+    )
     told.set_model(model)
     return told
 
 
-def evaluate(model: Any, source: Source, verbose: int = 0, told: CallbackList | None = None) -> list[float]:
-    """The loss and metrics over an epoch: means over samples, but stateful metrics as they are at the end."""
+def evaluate(
+    model: Any, source: Source, verbose: int = 0, told: CallbackList | None = None, by_steps: bool = False
+) -> list[Any]:
+    """The loss and metrics over an epoch: the loss is a mean over samples, or where an epoch has steps, over these."""
     tell, names = _Told(told, "test"), model.reported_names()
     tell("begin", {})
     step = model.step_function("test")
     model.reset_metrics()
-    stateful = {model.metrics_names.index(name) for name in model.stateful_metric_names}
-    bar = _bar(source, verbose)
-    totals: Any = None
+    tally = model.tally(by_steps or source.by_steps)
+    bar = manner.of_now.bar(source, verbose, names)
     seen = 0
     for i, batch in enumerate(source.epoch()):
-        logs = Logs(batch=i, size=batch.size)
+        size = source.counted(batch)
+        logs = Logs(batch=i, size=size)
         tell("batch_begin", i, logs)
-        values = [float(np.mean(value)) for value in step(batch)]
+        values = tally.add(step(batch), batch, size)
         logs.update(zip(names, values, strict=True))
         tell("batch_end", i, logs)
-        seen += batch.size
-        parts = [value if j in stateful else value * batch.size for j, value in enumerate(values)]
-        if totals is None:
-            totals = parts
-        else:
-            totals = [
-                new if j in stateful else old + new for j, (old, new) in enumerate(zip(totals, parts, strict=True))
-            ]
-        if bar is not None:
-            bar.update(i + 1 if source.samples is None else seen)
-    if totals is None:
+        seen += 1 if source.by_steps else size
+        bar.update(seen, names, values)
+    if not seen:
         raise ValueError("There is nothing to evaluate: no batches.")
     tell("end", {})
-    return [total if j in stateful else total / seen for j, total in enumerate(totals)]
+    results = tally.results()
+    bar.end(names, results)
+    return results
 
 
 def predict(model: Any, source: Source, verbose: int = 0, told: CallbackList | None = None) -> Any:
@@ -152,7 +148,7 @@ def predict(model: Any, source: Source, verbose: int = 0, told: CallbackList | N
     tell = _Told(told, "predict")
     tell("begin", {})
     step = model.step_function("predict")
-    bar = _bar(source, verbose)
+    bar = manner.of_now.bar(source, verbose, [])
     outputs: list[list[Any]] = []
     seen = 0
     for i, batch in enumerate(source.epoch()):
@@ -160,14 +156,10 @@ def predict(model: Any, source: Source, verbose: int = 0, told: CallbackList | N
         tell("batch_begin", i, logs)
         outputs.append(step(batch))
         tell("batch_end", i, logs)
-        seen += batch.size
-        if bar is not None:
-            bar.update(i + 1 if source.samples is None else seen)
+        seen += 1 if source.by_steps else batch.size
+        bar.update(seen)
     if not outputs:
         raise ValueError("There is nothing to predict: no batches.")
     tell("end", {})
+    bar.end()
     return one_or_list([np.concatenate(parts) for parts in zip(*outputs, strict=True)])
-
-
-def _bar(source: Source, verbose: int) -> Any:
-    return Progbar(source.samples or source.steps, verbose=verbose) if verbose == 1 else None

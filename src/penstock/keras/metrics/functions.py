@@ -18,7 +18,11 @@ from penstock.ops.compare import equal
 @export("keras.metrics.binary_accuracy")
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
     """The fraction of the last axis where y_pred > threshold is y_true."""
-    return K.mean(equal(y_true, cast(y_pred > threshold, y_true.dtype)), -1)
+    return K.mean(equal(y_true, _of_two_classes(y_pred, threshold, y_true.dtype)), -1)
+
+
+def _of_two_classes(y_pred: Any, threshold: float, dtype: Any) -> Any:
+    return cast(y_pred > threshold, dtype)
 
 
 @export("keras.metrics.categorical_accuracy")

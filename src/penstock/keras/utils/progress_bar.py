@@ -30,6 +30,7 @@ class Progbar:
     ) -> None:
         self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
         self.stateful_metrics = set(stateful_metrics or ())
+        self.unit_name = unit_name
         self._sums: dict[str, tuple[Any, int]] = {}
         self._seen, self._drawn = 0, 0
         self._start = self._last = time.monotonic()
@@ -51,7 +52,7 @@ class Progbar:
             self._show(self._bar(current) + self._rate(current, now, ended) + self._values(), ended)
             self._last = now
         elif self.verbose == 2 and ended:
-            self._show(f"{self.target}/{self.target} - {now - self._start:.0f}s" + self._values(), ended)
+            self._show(self._count() + f" - {now - self._start:.0f}s" + self._values(), ended)
 
     def add(self, n: int, values: Any = None) -> None:
         """`n` more are done."""
@@ -62,6 +63,9 @@ class Progbar:
         sys.stdout.write(start + line.ljust(self._drawn if start else 0) + ("\n" if ended else ""))
         sys.stdout.flush()
         self._drawn = len(line)
+
+    def _count(self) -> str:
+        return f"{self.target}/{self.target}"
 
     def _bar(self, current: int) -> str:
         if self.target is None:
@@ -80,11 +84,12 @@ class Progbar:
                 return f" - ETA: {left // 3600}:{left % 3600 // 60:02d}:{left % 60:02d}"
             return f" - ETA: {left // 60}:{left % 60:02d}" if left >= 60 else f" - ETA: {left}s"
         step = f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
-        return f" - {seconds:.0f}s {step}/step"
+        return f" - {seconds:.0f}s {step}/{self.unit_name}"
 
     def _values(self) -> str:
         text = ""
         for name, (total, count) in self._sums.items():
             value = float(np.mean(total / max(count, 1)))
-            text += f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
+            size = value if self.verbose == 2 else abs(value)  # a line at the end has negative numbers with exponents
+            text += f" - {name}: {value:.4f}" if size > 1e-3 else f" - {name}: {value:.4e}"
         return text

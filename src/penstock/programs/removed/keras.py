@@ -42,6 +42,7 @@ def _told(module: ModuleType) -> None:
         importlib.import_module("penstock.programs.removed.keras_optimizers").take_defaults()
         importlib.import_module("penstock.programs.removed.keras_masks").take_means()
         importlib.import_module("penstock.programs.removed.keras_averages").take_averages()
+        importlib.import_module("penstock.programs.removed.keras_loops").take_loops()
         vars(module)["__name__"] = PACKAGE  # by which libraries know Keras from tf.keras
 
 
