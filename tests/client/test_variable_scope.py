@@ -360,6 +360,23 @@ def test_later_calls_of_a_template_make_no_variables() -> None:
         fresh("b")
 
 
+def test_custom_getters_are_told_whether_variables_are_trainable() -> None:
+    told: dict[str, Any] = {}
+
+    def getter(get: Any, name: str, **kwargs: Any) -> Any:
+        told[name] = kwargs["trainable"], kwargs["synchronization"], kwargs["aggregation"]
+        return get(name, **kwargs)
+
+    with tf.variable_scope("", custom_getter=getter):
+        tf.get_variable("a", [1])
+        tf.get_variable("b", [1], trainable=False)
+        tf.get_variable("c", [1], synchronization=tf.VariableSynchronization.ON_READ)
+        tf.get_variable("d", [1], synchronization=None, aggregation=None)
+    assert {name: each[0] for name, each in told.items()} == {"a": True, "b": False, "c": False, "d": True}
+    assert told["d"][1:] == (tf.VariableSynchronization.AUTO, tf.VariableAggregation.NONE)
+    assert [v.op.name for v in tf.trainable_variables()] == ["a", "d"]
+
+
 def test_a_template_may_have_a_custom_getter() -> None:
     def doubled(getter: Any, *args: Any, **kwargs: Any) -> Any:
         return getter(*args, **kwargs) * 2

@@ -58,6 +58,10 @@ class VariableStore:
         if custom_getter is not None and not callable(custom_getter):
             raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
         kwargs["dtype"] = as_dtype(dtype).base_dtype
+        kwargs["synchronization"] = kwargs.get("synchronization") or VariableSynchronization.AUTO
+        kwargs["aggregation"] = kwargs.get("aggregation") or VariableAggregation.NONE
+        if kwargs.get("trainable") is None:  # getters ask for it
+            kwargs["trainable"] = kwargs["synchronization"] != VariableSynchronization.ON_READ
         with self._lock:
             if custom_getter is None:
                 return self._true_getter(name, **kwargs)
