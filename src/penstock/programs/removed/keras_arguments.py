@@ -127,13 +127,18 @@ def give_image_arguments(image: Any) -> None:
         rename_keywords(owner, name, _FORMAT, label)
 
 
+def _name_as_now(options: dict[str, Any]) -> None:
+    """Gives a format of images among the keywords its name of today."""
+    if options.get("data_format") in FORMATS:
+        options["data_format"] = FORMATS[options["data_format"]]
+
+
 def _with_formats(function: Any) -> Any:
     """Takes "th" and "tf" for formats of images."""
 
     @functools.wraps(function)
     def called(*args: Any, **options: Any) -> Any:
-        if options.get("data_format") in FORMATS:
-            options["data_format"] = FORMATS[options["data_format"]]
+        _name_as_now(options)
         return function(*args, **options)
 
     return called
@@ -149,8 +154,7 @@ def _take_then(layer: Any, name: str, sizes: int, keywords: Keywords) -> None:
         if kernel is not None:
             REPORT.use(f"{name}(filters, {', '.join(['size'] * sizes)})", sys._getframe(2))  # of who called `renamed`
             args, options = args[:1], {**options, "kernel_size": kernel}
-        if options.get("data_format") in FORMATS:
-            options["data_format"] = FORMATS[options["data_format"]]
+        _name_as_now(options)
         if type(self) is layer:
             self._describe(args, options)
         else:

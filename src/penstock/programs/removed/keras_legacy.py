@@ -14,8 +14,7 @@ from typing import Any
 from penstock.graph.convert import convert_to_tensor
 from penstock.keras import activations, backend as K, layers
 from penstock.keras.engine.layer import Layer
-
-_ORDERINGS = {"tf": "channels_last", "th": "channels_first"}
+from penstock.programs.removed.keras_arguments import FORMATS
 
 
 def image_dim_ordering() -> str:
@@ -25,9 +24,10 @@ def image_dim_ordering() -> str:
 
 def set_image_dim_ordering(dim_ordering: str) -> None:
     """Set `image_data_format` in Keras 1's words."""
-    if dim_ordering not in _ORDERINGS:
+    name = FORMATS.get(dim_ordering)
+    if name is None:
         raise ValueError(f"Unknown dim_ordering: {dim_ordering}")
-    K.set_image_data_format(_ORDERINGS[dim_ordering])
+    K.set_image_data_format(name)
 
 
 def to_tensor(x: Any, dtype: Any) -> Any:
