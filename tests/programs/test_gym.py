@@ -30,6 +30,15 @@ CASES = {
         "try:\n    Reach(['observation']).reset()\nexcept KeyError as error:\n    print(str(error)[:8])\n",
         "True {'observation': 0}\n\"GoalEnv\n",
     ),
+    "the environment without its limit of time": (
+        "import gym\nfrom gym import wrappers\nenv = gym.make('Taxi-v2').env\nenv.seed(1)\n"
+        "print(type(env.reset()).__name__, len(env.step(0)), env.action_space.n, env.observation_space.n)\n"
+        "def steps(env):\n    env.reset()\n    count, done = 0, False\n    while not done and count < 300:\n"
+        "        _, _, done, _ = env.step(0)\n        count += 1\n    return count\n"
+        "env = gym.make('MountainCar-v0')\nprint(steps(env), steps(env.env), steps(wrappers.Monitor(env.env, '.')))\n"
+        "env._max_episode_steps = 250\nprint(steps(env), env._max_episode_steps, env.env.unwrapped.max_speed)\n",
+        "int 4 6 500\n200 300 300\n250 250 0.07\n",
+    ),
     "the environment inside, and its attributes": (
         "import gym\nimport numpy as np\nenv = gym.make('CartPole-v0').unwrapped\nenv.reset()\n"
         "env.state = np.full(4, 0.25)\nprint(env.unwrapped.state[0], len(env.step(0)), env.x_threshold)\n"

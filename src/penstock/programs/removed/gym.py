@@ -48,22 +48,64 @@ def _unpacks(count: int) -> bool:
     return _use(frame.f_code, frame.f_lasti) == ("UNPACK_SEQUENCE", count)
 
 
+_AROUND = frozenset({"TimeLimit", "OrderEnforcing", "PassiveEnvChecker"})
+"""Wrappers that `make` of today puts around all environments."""
+
+
+def _without_limit(env: Any) -> Any:
+    while type(env).__name__ in _AROUND:
+        env = env.env
+    return env
+
+
+def _holder(env: Any, name: str) -> Any:
+    """What has the attribute: the environment inside, or a wrapper of its own (`_max_episode_steps`). None: nothing."""
+    if hasattr(env.unwrapped, name):
+        return env.unwrapped
+    while env is not None and name not in vars(env):
+        env = vars(env).get("env")
+    return env
+
+
 def _outermost(wrapper: type) -> type:
     class Then(wrapper):
-        """An environment of today as programs of then use it: `env.unwrapped` and attributes that are set, too."""
+        """An environment of today as programs of then use it: `env.env`, `env.unwrapped` and attributes that are set,
+        too. `_inner` is the one of today."""
 
         def __init__(self, env: Any) -> None:
             super().__init__(env)
             self._seed: int | None = None
 
+        def __getattr__(self, name: str) -> Any:
+            if name in ("_inner", "env"):
+                raise AttributeError(name)
+            return getattr(self._inner, name)
+
         def __setattr__(self, name: str, value: Any) -> None:
-            inner = self.__dict__.get("env")
-            owner = inner.unwrapped if inner is not None and hasattr(inner.unwrapped, name) else self
-            object.__setattr__(owner, name, value)
+            if name == "env":
+                return object.__setattr__(self, "_inner", value)
+            inner = self.__dict__.get("_inner")
+            object.__setattr__(self if inner is None else _holder(inner, name) or self, name, value)
+
+        @property
+        def env(self) -> Any:
+            """The environment without its limit of time, the only wrapper that `make` put around it then."""
+            if self._inner is self._inner.unwrapped:
+                return self._inner
+            if "_below" not in self.__dict__:
+                object.__setattr__(self, "_below", Then(_without_limit(self._inner)))
+            return self._below
 
         @property
         def unwrapped(self) -> Any:
-            return self if self.env is self.env.unwrapped else Then(self.env.unwrapped)
+            return self if self._inner is self._inner.unwrapped else Then(self._inner.unwrapped)
+
+        @property
+        def spec(self) -> Any:
+            return self._inner.spec
+
+        def close(self) -> Any:
+            return self._inner.close()
 
         @property
         def monitor(self) -> Any:
@@ -72,13 +114,13 @@ def _outermost(wrapper: type) -> type:
         def reset(self, **options: Any) -> Any:
             now = bool(options) or _unpacks(2)
             seed, self._seed = self._seed, None
-            if not now and gym_random.draws_as_then(self.env.unwrapped):
-                gym_random.give_random(self.env.unwrapped)
-            result = self.env.reset(**({"seed": seed} if seed is not None else {}), **options)
+            if not now and gym_random.draws_as_then(self._inner.unwrapped):
+                gym_random.give_random(self._inner.unwrapped)
+            result = self._inner.reset(**({"seed": seed} if seed is not None else {}), **options)
             return result if now else result[0]
 
         def step(self, action: Any) -> Any:
-            result = self.env.step(action)
+            result = self._inner.step(action)
             if _unpacks(5):
                 return result
             observation, reward, terminated, truncated, info = result
@@ -89,7 +131,7 @@ def _outermost(wrapper: type) -> type:
             return observation, reward, bool(terminated or truncated), info
 
         def seed(self, seed: int | None = None) -> list[int | None]:
-            inner = self.env.unwrapped
+            inner = self._inner.unwrapped
             if gym_random.draws_as_then(inner):
                 inner.np_random, seed = gym_random.np_random(seed)
             else:
@@ -98,15 +140,15 @@ def _outermost(wrapper: type) -> type:
 
         @property
         def np_random(self) -> Any:
-            return gym_random.give_random(self.env.unwrapped)
+            return gym_random.give_random(self._inner.unwrapped)
 
         def render(self, mode: str = "human", **options: Any) -> Any:
             """Windows are not opened. Raises what the environment does if it cannot draw a picture."""
             if mode == "human":
                 REPORT.note("env.render() opened no window")
                 return None
-            self.env.unwrapped.render_mode = mode
-            return self.env.unwrapped.render()
+            self._inner.unwrapped.render_mode = mode
+            return self._inner.unwrapped.render()
 
     return Then
 
