@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import sys
 from functools import partial
 from hashlib import algorithms_guaranteed, new as new_hash
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 from penstock.programs.python2_ctypes import NAMES as _CTYPES
 from penstock.programs.python2_strings import String, all_text
 from penstock.programs.python2_temporary import temporary
+from penstock.programs.removed.standard import split_as_then
 
 PREFIX = "penstock.programs.python2_modules."
 """Converted text imports them from here: other text that asks for a `cPickle` is told that there is none."""
@@ -161,7 +163,8 @@ def _re(name: str, *arguments: Any, **named: Any) -> Any:
     """A function of re, in strings of tensors as in text."""
     import re
 
-    return getattr(re, name)(*(str(each) if isinstance(each, String) else each for each in arguments), **named)
+    function: Any = partial(split_as_then, sys._getframe(1)) if name == "split" else getattr(re, name)
+    return function(*(str(each) if isinstance(each, String) else each for each in arguments), **named)
 
 
 _PICKLE = {"load": pickle_load, "loads": pickle_loads, "dump": pickle_dump}

@@ -6,10 +6,11 @@ import collections.abc
 import functools
 import inspect
 import itertools
+import re
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from penstock.programs.places import is_of_program
@@ -215,22 +216,28 @@ def patch_yaml(yaml: Any) -> None:
 
 
 def patch_re(re: Any) -> None:
-    """re.split as until Python 3.7, which did not split where a pattern matches nothing: `(\\W+)?`, the tokenizer of
-    programs for bAbI. A pattern that matches nothing else was an error then, so it is a program's of today."""
+    """re.split as until Python 3.7, for a program."""
     split = re.split
 
     @functools.wraps(split)
     def splitting(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
         caller = sys._getframe(1)
         if is_of_program(caller.f_code.co_filename):
-            compiled = re.compile(pattern, flags)
-            shortest, longest = re._parser.parse(compiled.pattern, compiled.flags).getwidth()
-            if shortest == 0 < longest:
-                REPORT.use("re.split where a pattern matches nothing", caller)
-                return _split(compiled, string, maxsplit)
+            return split_as_then(caller, pattern, string, maxsplit, flags)
         return split(pattern, string, maxsplit=maxsplit, flags=flags)
 
     re.split = splitting
+
+
+def split_as_then(caller: FrameType, pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
+    """re.split, which until Python 3.7 did not split where a pattern matches nothing: `(\\W+)?`, the tokenizer of
+    programs for bAbI. A pattern that matches nothing else was an error then, so it is a program's of today."""
+    compiled = re.compile(pattern, flags)
+    shortest, longest = re._parser.parse(compiled.pattern, compiled.flags).getwidth()  # type: ignore[attr-defined]
+    if shortest == 0 < longest:
+        REPORT.use("re.split where a pattern matches nothing", caller)
+        return _split(compiled, string, maxsplit)
+    return compiled.split(string, maxsplit)
 
 
 def _split(pattern: Any, string: Any, maxsplit: int) -> list[Any]:
