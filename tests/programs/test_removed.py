@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from penstock.programs.removed.standard import of_whole_floats
+from penstock.programs.removed.standard import MODULES, of_whole_floats
 from tests.programs.running import output_of, penstock_run
 
 CASES = {
@@ -771,3 +773,11 @@ def test_a_range_of_floats_that_are_whole_is_one_of_numbers() -> None:
     assert (randrange(None, 1e1), randrange(None, 2, np.float64(6.0)), randrange(None, 9)) == (10, 4, 9)
     with pytest.raises(TypeError, match="interpreted as an integer"):
         randrange(None, 0, 2.5)
+
+
+def test_imp_reloads_modules_and_loads_files(tmp_path: Path) -> None:
+    imp = MODULES["imp"].make("imp")  # Python 3.11 has its own
+    (tmp_path / "conf.py").write_text("values = [1]\n")
+    loaded = imp.load_source("a_conf", str(tmp_path / "conf.py"))
+    assert (loaded.values, loaded.__name__, sys.modules.pop("a_conf")) == ([1], "a_conf", loaded)
+    assert imp.reload is importlib.reload and imp.new_module("x").__name__ == "x"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import functools
+import importlib.util
 import inspect
 import itertools
 import re
@@ -266,4 +267,21 @@ PATCHES: dict[str, Callable[[Any], None]] = {
     "yaml": patch_yaml,
 }
 
-MODULES = {"xml.etree.cElementTree": ModuleOf("xml.etree.ElementTree")}
+
+def load_source(name: str, pathname: str) -> ModuleType:
+    """imp.load_source: the module of a file, under a name, whether it has been imported before or not."""
+    spec = importlib.util.spec_from_file_location(name, pathname)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{pathname} is no module", name=name, path=pathname)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MODULES = {
+    "imp": ModuleOf(
+        None,
+        {"reload": "importlib:reload", "load_source": f"{__name__}:load_source", "new_module": "types:ModuleType"},
+    ),
+    "xml.etree.cElementTree": ModuleOf("xml.etree.ElementTree"),
+}
