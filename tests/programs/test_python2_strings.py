@@ -178,3 +178,13 @@ print Model().encode(1), Model().encode(1, y=3)
         "refused",
         "3 4",
     ]
+
+
+def test_arrays_of_characters_are_text(tmp_path: Path) -> None:
+    text = """
+import numpy as np
+desc = np.asarray(["SFH", "HHG"], dtype="c")
+print (desc == "S").sum(), desc.shape, "".join(desc[1]), desc.tolist()[0], desc[1, 2] in "GH"
+print sum(desc[i, j] == "H" for i in xrange(2) for j in xrange(3)), np.array("FS", "c")[1]
+"""
+    assert output_of(tmp_path, text) == "1 (2, 3) HHG ['S', 'F', 'H'] True\n3 S\n"

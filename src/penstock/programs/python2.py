@@ -18,7 +18,7 @@ from penstock.programs.python2_lists import views_taken
 from penstock.programs.python2_modules import MODULES, PREFIX
 from penstock.programs.python2_names import TEXT_METHODS
 from penstock.programs.python2_signs import GONE, takes_next, was_iterator
-from penstock.programs.python2_strings import gives_strings, replaced, taken_function
+from penstock.programs.python2_strings import gives_strings, makes_characters, replaced, taken_function
 from penstock.programs.python2_unicode import leave_text, mark_bytes, wants_bytes
 
 METHODS = {
@@ -101,6 +101,8 @@ class Meaning(ast.NodeTransformer):
             return replaced(node, taken, _call("taking_strings", taken, taken))
         if gives_strings(node):
             return _call("strings", node, node)
+        if makes_characters(node):
+            return _call("characters", node, node)
         if _shows_text(called):
             node.args = [_as_text(each) for each in node.args]
             for keyword in node.keywords:

@@ -174,6 +174,21 @@ def str_(kind: Any, *values: Any) -> Any:
     return kind(*values)
 
 
+def characters(array: Any) -> Any:
+    """An array of single characters as text, whose elements were `str`: of mazes, `letter in "GH"`."""
+    if isinstance(array, np.ndarray) and array.dtype == "S1":
+        return np.char.decode(array, "latin-1")
+    return array
+
+
+def makes_characters(node: ast.Call) -> bool:
+    """Whether it is a call with dtype="c", as `np.asarray(rows, dtype="c")`, or with "c" as its second argument."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="array" | "asarray"), args=[_, ast.Constant(value="c")]):
+            return True
+    return any(each.arg == "dtype" and getattr(each.value, "value", None) == "c" for each in node.keywords)
+
+
 def gives_strings(node: ast.Call | ast.Subscript) -> bool:
     """Whether it is a call of `session.run` or `tensor.eval`, by its name, or `feature.bytes_list.value[0]`."""
     match node:
@@ -203,6 +218,7 @@ def replaced(node: ast.Call, old: ast.expr, new: ast.expr) -> ast.Call:
 
 
 HELPERS: dict[str, Callable[..., Any]] = {
+    "_py2_characters": characters,
     "_py2_strings": strings,
     "_py2_taking_strings": taking_strings,
     "_py2_join": join,
