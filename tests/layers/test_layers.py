@@ -359,3 +359,21 @@ def test_causal_convolutions_look_only_back() -> None:
         session.run(tf.global_variables_initializer())
         for values in session.run(found):
             np.testing.assert_array_equal(values[0, :, 0], [0, 1, 3, 5])
+
+
+def test_default_names_of_layers_count_those_of_tf_layers_and_of_tf_keras_together():
+    """As in TensorFlow 1.15: a tf.keras.layers.Dense after two tf.layers.dense without names makes dense_2/kernel."""
+    x, image = tf.zeros([2, 4]), tf.zeros([1, 8, 8, 1])
+    tf.layers.dense(x, 3)
+    tf.layers.dense(x, 3, name="named")
+    with tf.variable_scope("scope"):
+        tf.layers.dense(x, 3)
+    tf.contrib.layers.fully_connected(x, 3)
+    head = tf.keras.layers.Dense(5)
+    head(x)
+    assert [v.name for v in head.weights] == ["dense_2/kernel:0", "dense_2/bias:0"]
+    assert tf.layers.Dense(3).name == "dense_4"
+    assert tf.keras.layers.Dense(3).name == "dense_4"
+    tf.layers.conv2d(image, 2, 3)
+    assert [tf.keras.layers.Conv2D(2, 3).name, tf.keras.layers.Flatten().name] == ["conv2d_1", "flatten"]
+    assert tf.global_variables()[2].name == "named/kernel:0"

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 import re
+from weakref import WeakKeyDictionary
+
+from penstock.graph.graph import Graph
+from penstock.graph.scopes import get_default_graph
+
+layer_counts: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
+"""How many layers of each graph have default names, by prefix: of tf.layers and of tf.keras together."""
+
+
+def counts_of_layers() -> dict[str, int]:
+    """Those of the default graph."""
+    return layer_counts.setdefault(get_default_graph(), {})
 
 
 def snake_case(name: str) -> str:

@@ -7,16 +7,14 @@ import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from penstock.api.named import named
-from penstock.client.default_names import snake_case
+from penstock.client.default_names import counts_of_layers, snake_case
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
 from penstock.client.weights import WithWeights
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
 from penstock.tensor.dtypes import as_dtype
@@ -59,7 +57,7 @@ class Layer(WithWeights):
         self.built = False
         self._dtype = as_dtype(dtype) if dtype is not None else None
         self._given_name = name
-        self._name = name or _counted(snake_case(type(self).__name__))
+        self._name = name or getattr(scope, "name", "") or _counted(snake_case(type(self).__name__))
         self._scope: VariableScope | None = None
         self._trainable_weights: list[Any] = []
         self._non_trainable_weights: list[Any] = []
@@ -237,13 +235,9 @@ def _saying_so(build: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
     return built
 
 
-_NAMES: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
-"""How many layers of a graph have default names, by prefix."""
-
-
 def _counted(base: str) -> str:
-    """The default name of a layer of this graph."""
-    names = _NAMES.setdefault(get_default_graph(), {})
+    """The default name of a layer of this graph. Those of tf.keras go on from it: after two "dense", "dense_2"."""
+    names = counts_of_layers()
     names[base] = names.get(base, 0) + 1
     return f"{base}_{names[base]}"
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
+from penstock.client.default_names import counts_of_layers, layer_counts
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.gradients.gradients import gradients as gradients_op
@@ -43,6 +44,7 @@ loaded before they were made may have others for them."""
 _learning_phases: WeakKeyDictionary[Graph, Any] = WeakKeyDictionary()
 _uids: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
 _names: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
+"""Layers of the package `keras`, which counted its own."""
 
 
 @export("keras.backend.get_session")
@@ -167,8 +169,8 @@ def get_uid(prefix: str = "") -> int:
 @export("keras.backend.reset_uids")
 def reset_uids() -> None:
     """Count names from the start."""
-    _uids.pop(get_default_graph(), None)
-    _names.pop(get_default_graph(), None)
+    for counts in (_uids, _names, layer_counts):
+        counts.pop(get_default_graph(), None)
 
 
 _first_number = 0
@@ -181,8 +183,9 @@ def number_names_from(first: int) -> None:
 
 
 def unique_name(prefix: str) -> str:
-    """A layer's default name in this graph: "dense", "dense_1", …"""
-    counts = _names.setdefault(get_default_graph(), {})
+    """A layer's default name in this graph: "dense", "dense_1", … Layers of tf.layers without a name count, too, as in
+    TensorFlow 1.15: checkpoints have the numbers."""
+    counts = _names.setdefault(get_default_graph(), {}) if _first_number else counts_of_layers()
     number = counts.get(prefix, _first_number)
     counts[prefix] = number + 1
     return f"{prefix}_{number}" if number else prefix
