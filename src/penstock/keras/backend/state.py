@@ -80,6 +80,7 @@ def clear_session() -> None:
     if _session is not None:
         _session.close()
     _session = None
+    learning_phase()  # TensorFlow makes it here, which the seeds of what follows count
 
 
 @export("keras.backend.manual_variable_initialization")

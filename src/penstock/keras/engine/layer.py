@@ -14,7 +14,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import control_dependencies, more_nodes, name_scope
+from penstock.graph.scopes import control_dependencies, counted_as, more_nodes, name_scope
 from penstock.keras import backend as K
 from penstock.keras.backend.state import unique_name
 from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain, resolved, takes
@@ -98,7 +98,7 @@ class Layer(base.Layer):
         weight = Variable(initial, dtype=kind, trainable=trainable, name=name or "weight", constraint=constraint)
         more_nodes(1)  # TensorFlow's variables of Keras are resources
         if regularizer is not None:
-            with name_scope("Regularizer"):
+            with name_scope("Regularizer"), counted_as(0):  # TensorFlow computes them where they are asked for
                 self._losses.append(regularizer(weight))
         (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
         self._track_trackable(weight, name or "weight", overwrite=True)

@@ -235,7 +235,7 @@ class GRUCell(Cell):
             units, activation, recurrent_activation, use_bias, kernel_initializer, recurrent_initializer,
             bias_initializer, **kwargs,
         )  # fmt: skip
-        self.reset_after = reset_after
+        self.reset_after, self.implementation = reset_after, implementation
 
     def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
         (before,) = states
@@ -284,6 +284,7 @@ class LSTMCell(Cell):
             units, activation, recurrent_activation, use_bias, kernel_initializer, recurrent_initializer,
             bias_initializer, **kwargs,
         )  # fmt: skip
+        self.implementation = implementation
         self.unit_forget_bias = unit_forget_bias
 
     @property

@@ -48,9 +48,17 @@ class _Keras:
             constraints.get(kernel_constraint), constraints.get(bias_constraint), **kwargs,
         )  # fmt: skip
 
+    transposed = False
+
     def build(self, input_shape: Any) -> None:
         super().build(TensorShape(input_shape))  # type: ignore[misc]
-        more_nodes(1 + self.use_bias)  # type: ignore[attr-defined]  # they are read
+        more_nodes(0 if self.transposed else 1)  # the dilation
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        more_nodes(1 + self.use_bias)  # type: ignore[attr-defined]  # weights are read
+        if not self.transposed:  # the dilation is there already; TensorFlow pads and cuts by nodes of their own
+            more_nodes(9 if max(self.dilation_rate) > 1 else -1)  # type: ignore[attr-defined]
+        return super().call(inputs, *args, **kwargs)  # type: ignore[misc]
 
 
 @export("keras.layers.Conv1D", "keras.layers.Convolution1D")
@@ -70,6 +78,8 @@ class Conv3D(_Keras, convolutional.Conv3D, Layer):
 
 class _KerasTransposed(_Keras):
     """The arguments of Keras' transposed convolutions."""
+
+    transposed = True
 
     def __init__(
         self,
@@ -160,6 +170,10 @@ class _KerasSeparable:
     def build(self, input_shape: Any) -> None:
         super().build(TensorShape(input_shape))  # type: ignore[misc]
 
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        more_nodes(2 + self.use_bias)  # type: ignore[attr-defined]  # weights are read
+        return super().call(inputs, *args, **kwargs)  # type: ignore[misc]
+
 
 @export("keras.layers.SeparableConv1D", "keras.layers.SeparableConvolution1D")
 class SeparableConv1D(_KerasSeparable, separable.SeparableConv1D, Layer):
@@ -222,6 +236,7 @@ class DepthwiseConv2D(Layer):
             )  # fmt: skip
 
     def call(self, inputs: Any) -> Any:
+        more_nodes(1 + self.use_bias)  # weights are read
         first = self.data_format == "channels_first"
         layout = "NCHW" if first else "NHWC"
         strides = [1, 1, *self.strides] if first else [1, *self.strides, 1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock import nn
 from penstock.export import export
-from penstock.graph.scopes import more_nodes
+from penstock.graph.scopes import counted_as, more_nodes
 from penstock.keras import activations, backend as K, constraints, initializers, regularizers
 from penstock.keras.backend.settings import check_data_format
 from penstock.keras.engine.layer import Layer
@@ -51,9 +51,9 @@ class Dense(core.Dense, Layer):
 
     def build(self, input_shape: Any) -> None:
         super().build(TensorShape(input_shape))
-        more_nodes(1 + self.use_bias)  # they are read
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        more_nodes(1 + self.use_bias)  # weights are read
         if not K.is_sparse(inputs):
             return super().call(inputs, *args, **kwargs)
         outputs = K.dot(inputs, self.kernel)  # as in Keras; TensorFlow's refuses sparse inputs
@@ -96,7 +96,10 @@ class Dropout(Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if not 0.0 < self.rate < 1.0:
+            K.learning_phase()
+            more_nodes(7 if training is None else 0)  # TensorFlow's branches
             return inputs
+        more_nodes(1 if training is None else 0)  # it takes an identity for the other branch
 
         def dropped() -> Any:
             return nn.dropout(inputs, 1.0 - self.rate, self._noise_shape(inputs), self.seed)
@@ -120,6 +123,7 @@ class _SpatialDropout(Dropout):
 
     def _noise_shape(self, inputs: Any) -> Any:
         dims = shape(inputs)
+        more_nodes(-2)
         ones = [1] * self.rank
         if self.data_format == "channels_first" and self.rank > 1:
             return stack([dims[0], dims[1], *ones])
@@ -162,7 +166,8 @@ class Flatten(Layer):
             inputs = transpose(inputs, [0, *range(2, rank), 1])
         sizes = inputs.shape[1:]
         size = sizes.num_elements() if sizes.is_fully_defined() else None
-        outputs = reshape(inputs, [-1, size] if size is not None else [shape(inputs)[0], -1])
+        with counted_as(8):  # TensorFlow asks the shape for the batch's size
+            outputs = reshape(inputs, [-1, size] if size is not None else [shape(inputs)[0], -1])
         outputs.set_shape([inputs.shape.as_list()[0], size])
         return outputs
 
@@ -236,11 +241,13 @@ class Masking(Layer):
         self.mask_value = mask_value
 
     def call(self, inputs: Any) -> Any:
-        counts = reduce_any(not_equal(inputs, self.mask_value), -1, True)
-        return inputs * cast(counts, inputs.dtype)
+        with counted_as(7):  # with the mask
+            counts = reduce_any(not_equal(inputs, self.mask_value), -1, True)
+            return inputs * cast(counts, inputs.dtype)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return reduce_any(not_equal(inputs, self.mask_value), -1)
+        with counted_as(0):
+            return reduce_any(not_equal(inputs, self.mask_value), -1)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock import math
 from penstock.export import export
+from penstock.graph.scopes import more_nodes
 from penstock.keras import backend as K
 from penstock.keras.engine.layer import Layer
 from penstock.ops.array import shape
@@ -35,6 +36,7 @@ class GaussianNoise(_Noise):
         self.stddev = stddev
 
     def noised(self, inputs: Any) -> Any:
+        more_nodes(-1)
         return inputs + K.random_normal(shape(inputs), 0.0, self.stddev)
 
 
@@ -47,6 +49,7 @@ class GaussianDropout(_Noise):
         self.rate = rate
 
     def noised(self, inputs: Any) -> Any:
+        more_nodes(-2)
         return inputs * K.random_normal(shape(inputs), 1.0, math.sqrt(self.rate / (1.0 - self.rate)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock import nn
 from penstock.export import export
+from penstock.graph.scopes import more_nodes
 from penstock.keras import backend as K, constraints, initializers, regularizers
 from penstock.keras.engine.layer import Layer
 from penstock.keras.nested import flat
@@ -52,6 +53,7 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
         super().build(TensorShape(input_shape))
 
     def call(self, inputs: Any, training: Any = None) -> Any:
+        more_nodes(8 + self.center + self.scale)  # statistics and weights are read
         return super().call(inputs, K.learning_phase() if training is None else training)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

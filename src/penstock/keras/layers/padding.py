@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from penstock.export import export
+from penstock.graph.scopes import counted_as
 from penstock.keras import backend as K
 from penstock.keras.backend.settings import check_data_format
 from penstock.keras.engine.layer import Layer
@@ -108,8 +110,9 @@ class _UpSampling(_Spatial):
         self.size = spatial(size, self.rank, "size")
 
     def call(self, inputs: Any) -> Any:
-        for axis, times in enumerate(self.size, self.first):
-            inputs = K.repeat_elements(inputs, times, axis)
+        with counted_as(5) if self.rank == 1 else contextlib.nullcontext():
+            for axis, times in enumerate(self.size, self.first):
+                inputs = K.repeat_elements(inputs, times, axis)
         return inputs
 
 
@@ -131,7 +134,8 @@ class UpSampling2D(_UpSampling):
         self.interpolation = interpolation
 
     def call(self, inputs: Any) -> Any:
-        return K.resize_images(inputs, self.size[0], self.size[1], self.data_format, self.interpolation)
+        with counted_as(8) if self.data_format == "channels_last" else contextlib.nullcontext():
+            return K.resize_images(inputs, self.size[0], self.size[1], self.data_format, self.interpolation)
 
 
 @export("keras.layers.UpSampling3D")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from penstock.client.variable import Variable
 from penstock.export import export
+from penstock.graph.scopes import counted_as, more_nodes
 from penstock.keras import backend as K, regularizers
 from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.topology import layer_from
 from penstock.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells, takes_constants
+from penstock.keras.layers.recurrent_nodes import nodes_of
 from penstock.keras.named import described
 from penstock.keras.nested import flat
 from penstock.ops.array import shape
@@ -87,6 +90,7 @@ class RNN(Layer):
                 Variable(np.zeros([sizes[0], *of_state], K.floatx()), trainable=False, name=f"state_{i}")
                 for i, of_state in enumerate(self._sizes_of_states(sizes[2:]))
             ]
+            more_nodes(len(self._states))  # TensorFlow's variables of Keras are resources
 
     def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
         if constants is not None:
@@ -101,6 +105,13 @@ class RNN(Layer):
         end = len(given) - self._constants
         x, states, constants = given[0], given[1:end], given[end:]
         mask = flat(mask)[0] if mask is not None else None
+        if training is None and isinstance(self.cell, Cell) and (self.cell.dropout or self.cell.recurrent_dropout):
+            K.learning_phase()  # which is made once, for all that follows
+        nodes = nodes_of(self, mask is not None, bool(states))
+        with contextlib.nullcontext() if nodes is None else counted_as(nodes):
+            return self._result(x, states, constants, mask, training)
+
+    def _result(self, x: Any, states: list[Any], constants: Any, mask: Any, training: Any) -> Any:
         if not states:
             own = self._states if self.stateful else None
             states = [state.value() for state in own] if own else self._zeros(x)

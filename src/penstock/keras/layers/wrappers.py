@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.export import export
+from penstock.graph.scopes import counted_as, seed_count, set_seed_count
 from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.topology import layer_from
@@ -48,6 +49,7 @@ class TimeDistributed(Wrapper):
         super().build(input_shape)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        begin = seed_count()
         sizes = inputs.shape.as_list()
         dims = shape(inputs)
         inner = [dims[i] if n is None else n for i, n in enumerate(sizes)]
@@ -57,17 +59,25 @@ class TimeDistributed(Wrapper):
         given = {"training": training} if training is not None and "training" in takes else {}
         if mask is not None and "mask" in takes:
             given["mask"] = _of_steps(mask)
+        before = seed_count()
         outputs = self.layer(steps, **given)
+        of_layer = seed_count() - before
         of_step = outputs.shape.as_list()[1:]
         dims_of_step = shape(outputs)
         result = reshape(
             outputs, [dims[0], inner[1], *(dims_of_step[i + 1] if n is None else n for i, n in enumerate(of_step))]
         )
         result.set_shape([sizes[0], sizes[1], *of_step])
+        # TensorFlow asks the shapes only where the number of steps is not known.
+        set_seed_count(begin + of_layer + (4 if sizes[1] is not None else 10 + len(of_step)))
         return result
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The inner layer's masks of the steps, [n, time, ...]; if it has none, which steps count at all."""
+        with counted_as(0 if mask is None else 4):
+            return self._mask_of_steps(inputs, mask)
+
+    def _mask_of_steps(self, inputs: Any, mask: Any) -> Any:
         if inputs.shape.as_list()[0] is not None:
             return mask
         steps = _of_steps(inputs)

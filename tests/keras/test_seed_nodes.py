@@ -1,0 +1,87 @@
+"""How many nodes layers count for the seeds of what follows: as many as in TensorFlow 1.15, first call and second."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+import penstock as tf
+from penstock.graph.scopes import seed_count
+
+L = tf.keras.layers
+IMAGE, SERIES = (8, 8, 3), (5, 3)
+
+LAYERS: list[tuple[Any, tuple[int | None, ...], int, int]] = [
+    (lambda: L.Dense(3), (5,), 20, 4),
+    (lambda: L.Dense(3, kernel_regularizer="l2"), (5,), 20, 4),
+    (lambda: L.Dense(3, activation="selu"), (5,), 28, 12),
+    (L.Flatten, IMAGE, 8, 8),
+    (L.Flatten, (None, 3), 8, 8),
+    (lambda: L.Conv2D(4, 3, strides=2, padding="same", activation="relu"), IMAGE, 22, 5),
+    (lambda: L.Conv2D(4, 3, dilation_rate=2), IMAGE, 31, 14),
+    (lambda: L.Conv1D(4, 3), (8, 3), 26, 9),
+    (lambda: L.SeparableConv2D(4, 3), IMAGE, 35, 8),
+    (lambda: L.DepthwiseConv2D(3), IMAGE, 22, 6),
+    (lambda: L.Conv2DTranspose(4, 3, strides=2, padding="same"), IMAGE, 43, 27),
+    (L.UpSampling1D, (8, 3), 5, 5),
+    (L.UpSampling2D, IMAGE, 8, 8),
+    (L.BatchNormalization, IMAGE, 68, 46),
+    (lambda: L.BatchNormalization(scale=False, center=False), (5,), 75, 63),
+    (lambda: L.Dropout(0.5), (5,), 26, 24),
+    (lambda: L.Dropout(0.0), (5,), 10, 8),
+    (lambda: L.SpatialDropout1D(0.5), (8, 3), 36, 34),
+    (lambda: L.GaussianNoise(0.5), (5,), 16, 14),
+    (lambda: L.GaussianDropout(0.5), (5,), 16, 14),
+    (L.PReLU, (5,), 12, 7),
+    (L.Masking, (4, 5), 7, 7),
+    (lambda: L.LSTM(4), SERIES, 280, 240),
+    (lambda: L.LSTM(4, go_backwards=True), (None, 3), 282, 242),
+    (lambda: L.LSTM(4, implementation=2), SERIES, 212, 172),
+    (lambda: L.LSTM(4, recurrent_activation="sigmoid", use_bias=False), SERIES, 212, 181),
+    (lambda: L.LSTM(4, dropout=0.2, recurrent_dropout=0.2), SERIES, 496, 454),
+    (lambda: L.GRU(4), SERIES, 274, 238),
+    (lambda: L.GRU(4, reset_after=True), SERIES, 302, 266),
+    (lambda: L.SimpleRNN(4), SERIES, 128, 94),
+    (lambda: L.Bidirectional(L.LSTM(4)), SERIES, 564, 484),
+    (lambda: L.TimeDistributed(L.Dense(3)), SERIES, 24, 8),
+    (lambda: L.TimeDistributed(L.Dense(3)), (None, 3), 31, 15),
+    (lambda: L.TimeDistributed(L.Flatten()), (None, 8, 8, 3), 19, 19),
+    (lambda: L.TimeDistributed(L.Conv2D(2, 3)), (5, 8, 8, 3), 25, 8),
+]
+
+
+@pytest.mark.parametrize("number", range(len(LAYERS)))
+def test_layers_count_tensorflows_nodes(number: int) -> None:
+    make, shape, first, second = LAYERS[number]
+    x, layer = tf.keras.Input(shape), make()
+    counts = [seed_count()]
+    for _ in range(2):
+        layer(x)
+        counts.append(seed_count())
+    # `clear_session` has made the learning phase, which the first call makes otherwise.
+    made = 2 if isinstance(layer, L.BatchNormalization | L.Dropout | L.GaussianNoise | L.GaussianDropout) else 0
+    made = 2 if getattr(layer, "recurrent_dropout", 0) else made
+    assert (counts[1] - counts[0] + made, counts[2] - counts[1]) == (first, second)
+
+
+def test_masks_and_states_count_too() -> None:
+    x = L.Masking()(tf.keras.Input(SERIES))
+    states = [tf.keras.Input((4,)) for _ in range(2)]
+    counts = [seed_count()]
+    for layer, options in (
+        (L.LSTM(4), {}),
+        (L.GRU(4), {}),
+        (L.SimpleRNN(4), {}),
+        (L.TimeDistributed(L.Dense(3, activation="relu")), {}),
+        (L.LSTM(4), {"initial_state": states}),
+    ):
+        layer(x, **options)
+        counts.append(seed_count())
+    assert [b - a for a, b in itertools.pairwise(counts)] == [313, 304, 158, 29, 292]
+
+
+def test_clear_session_makes_the_learning_phase() -> None:
+    tf.keras.backend.clear_session()
+    assert seed_count() == 2
