@@ -26,6 +26,9 @@ def test_what_other_modules_bring_does_not_hide_python_2(tmp_path: Path) -> None
     [
         "sizes = map(int, '8,4'.split(','))\nprint(len(sizes), sizes[0] / 3)\n",
         "def first():\n    return zip([2, 3], 'ab')[0][0]\nprint(2, first())\n",
+        "def first(pairs):\n    def it():\n        return pairs[0][0]\n    return it\n"
+        "pairs = zip([2, 3], 'ab')\nprint(2, first(pairs)())\n",
+        "def size(items):\n    return len(items)\nprint(size(map(int, '84')), 8 / 3)\n",
     ],
 )
 def test_text_that_takes_lazy_results_for_lists_is_python_2(uses: str, tmp_path: Path) -> None:
@@ -40,6 +43,8 @@ QUOTIENTS = [
     "def ZeroPadding2D(pads): return [0] * pads\nsize = 5\nZeroPadding2D(size / 2)\nn = 7\n",
     "def f(w):\n    half = w / 2\n    return 'ab'[half:]\nf(3)\nn = 7\n",
     "import numpy as np\nn = 7\nnp.eye(4)[:, : n / 2]\n",
+    "from six.moves import xrange\ndef f(c, less):\n    if less:\n        c /= 2\n    return [7 for i in xrange(c)]\n"
+    "n = f(4, True)[0]\n",
     "n = 7\nx = [7, 8, 9]\nx[len(x) / 2 - 1]\n",
     "import collections\nn = 7\ncollections.deque([n], maxlen=1e2)\n",
     "from collections import deque\nn, LENGTH = 7, 0\nSIZE = 100.\ndeque(maxlen=SIZE)\n",
@@ -61,6 +66,32 @@ def test_text_of_today_that_counts_by_quotients_is_not(today: str, uses: str, tm
 def test_values_by_fractions_are_python_3(tmp_path: Path) -> None:
     text = "x = {1.5: 'a', 2.0: 'b'}\nprint(x[3 / 2], len(x) / 4)\n"
     assert output_of(tmp_path, text) == "a 0.5\n"
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "def f(c):\n    c /= 2\n    c = int(c)\n    return len(range(c))\nprint(f(4), 7 / 2)\n",
+        "def f(c):\n    n = len(range(c))\n    c /= 2\n    return n\nprint(f(2), 7 / 2)\n",
+    ],
+)
+def test_what_is_made_whole_again_or_was_counted_before_it_was_divided_is_python_3(uses: str, tmp_path: Path) -> None:
+    assert output_of(tmp_path, uses) == "2 3.5\n"
+
+
+def test_generators_of_python_3_end_where_stop_iteration_passes_through_them(tmp_path: Path) -> None:
+    """As until Python 3.7; a context manager keeps that of the block."""
+    text = (
+        "import contextlib\n"
+        "def places(text):\n    'Where it is.'\n    at = -1\n    while True:\n        try:\n"
+        "            at = text.index('a', at + 1)\n            yield at\n        except ValueError as error:\n"
+        "            raise StopIteration(f'no more: {error}')\n"
+        "def drawn(items):\n    items = iter(items)\n    while True:\n        yield next(items), next(items)\n"
+        "@contextlib.contextmanager\ndef block():\n    next(iter([1]))\n    yield\n"
+        "print(list(places('banana')), places.__doc__, list(drawn('abc')), 7 / 2)\n"
+        "try:\n    with block():\n        raise StopIteration\nexcept StopIteration:\n    print('kept')\n"
+    )
+    assert output_of(tmp_path, text) == "[1, 3, 5] Where it is. [('a', 'b')] 3.5\nkept\n"
 
 
 def test_fractions_in_slices_of_labels_and_grids_are_python_3(tmp_path: Path) -> None:
@@ -145,6 +176,8 @@ def test_text_that_prints_to_files_is_python_2(tmp_path: Path) -> None:
         "pairs = zip([1], [2])\npairs = list(pairs)\n",
         "def pairs_of(map):\n    pairs = map([1])\n    return pairs[0]\npairs = [pairs_of(list)]\n",
         "pairs = zip([1], [2])\ndef f(pairs):\n    return pairs[0]\npairs = (1,)\n",
+        "def f(pairs):\n    pairs = list(pairs)\n    return pairs[0]\npairs = [f(zip([1], [2]))]\n",
+        "def f(pairs):\n    return pairs[0] if isinstance(pairs, list) else next(pairs)\npairs = [f(zip([1], [2]))]\n",
     ],
 )
 def test_a_list_of_the_same_name_is_no_sign_of_python_2(uses: str, tmp_path: Path) -> None:

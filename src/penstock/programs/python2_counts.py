@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from math import inf
 from opcode import opmap
 from types import CodeType
 
 from penstock.programs.python2_files import instructions
 from penstock.programs.python2_lists import own_nodes, scopes_of, values_of_names
 
-COUNTING = frozenset({"range"})
+COUNTING = frozenset({"range", "xrange"})
 PADS = "padding"
 LENGTH = "maxlen"
 _PADDING = "Padding1D", "Padding2D", "Padding3D"
@@ -62,12 +63,27 @@ def _lines(scope: ast.AST) -> Iterator[int]:
     nodes = list(own_nodes(scope))
     quotients = values_of_names(nodes, lambda value: _is_quotient(value, frozenset()))
     fractions = values_of_names(nodes, _is_float)
+    divided = list(_divided(nodes))
     for node in nodes:
         yield from (given.lineno for given in _given(node) if _is_quotient(given, quotients))
+        match node:
+            case ast.Call(func=ast.Name(id=function), args=args, lineno=line) if function in COUNTING:
+                names = {each.id for each in args if isinstance(each, ast.Name)}
+                yield from (line for name, after, until in divided if name in names and after < line <= until)
         if isinstance(node, ast.Call) and (length := length_of_deque(node)) is not None:
             named = isinstance(length.value, ast.Name) and length.value.id in fractions
             if named or _is_float(length.value) or _is_quotient(length.value, quotients):
                 yield node.lineno
+
+
+def _divided(nodes: list[ast.AST]) -> Iterator[tuple[str, int, float]]:
+    """The names that whole numbers divide in place (`n /= 2`), and from and to which line they are quotients."""
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    stored = [(name.id, name.lineno) for name in names if isinstance(name.ctx, ast.Store)]
+    for node in nodes:
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Div(), value=ast.Constant(value=int()), lineno=line):
+                yield name, line, min((at for each, at in stored if each == name and at > line), default=inf)
 
 
 def length_of_deque(call: ast.Call) -> ast.keyword | None:

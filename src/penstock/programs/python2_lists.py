@@ -24,7 +24,42 @@ def takes_for_lists(tree: ast.Module, bound: set[str]) -> int | None:
     names that the text gives values itself."""
     lazy, counts = LAZY - bound, _COUNTS - bound
     kinds = ((lazy, _taken), (lazy, _changed), (lazy, _drawn), (counts, _changed), (counts, _shuffled))
-    return next((line for scope in scopes_of(tree) for kind in kinds for line in _lines(scope, *kind)), None)
+    scopes = scopes_of(tree)
+    found = (line for scope in scopes for kind in kinds for line in _lines(scope, *kind))
+    return next(found, None) or next(_given_to_functions(scopes, lazy), None)
+
+
+def _given_to_functions(scopes: list[ast.AST], lazy: frozenset[str]) -> Iterator[int]:
+    """The lines that call a function of the text with such a result for an argument that it takes for a list."""
+    takers = _takers(scopes)
+    for scope in scopes if takers else []:
+        nodes = list(own_nodes(scope))
+        names = values_of_names(nodes, lambda value: _is_lazy(value, lazy))
+        for node in nodes:
+            match node:
+                case ast.Call(func=ast.Name(id=called), args=args) if called in takers:
+                    for given, is_taken in zip(args, takers[called], strict=False):
+                        if is_taken and (_is_lazy(given, lazy) or (isinstance(given, ast.Name) and given.id in names)):
+                            yield node.lineno
+
+
+def _takers(scopes: list[ast.AST]) -> dict[str, list[bool]]:
+    """Functions, and which of their arguments they, or functions in them, index or ask for their length, without
+    giving them another value or looking at what they are first."""
+    found: dict[str, list[bool]] = {}
+    several = set[str]()
+    for scope in scopes:
+        if not isinstance(scope, ast.FunctionDef):
+            continue
+        if scope.name in found:
+            several.add(scope.name)
+        nodes = list(ast.walk(scope))
+        taken = {each.id for node in nodes for each in _taken(node) if isinstance(each, ast.Name)}
+        taken -= {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+        if any(isinstance(node, ast.Name) and node.id in ("isinstance", "hasattr", "type") for node in nodes):
+            taken.clear()
+        found[scope.name] = [arg.arg in taken for arg in scope.args.args]
+    return {name: taken for name, taken in found.items() if any(taken) and name not in several}
 
 
 def scopes_of(tree: ast.Module) -> list[ast.AST]:

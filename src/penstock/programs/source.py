@@ -34,6 +34,7 @@ from penstock.programs import (
     one_element,
     promotion,
     python2 as language,
+    python2_generators as generators,
     python2_parsing as parsing,
     python2_signs as signs,
 )
@@ -104,6 +105,7 @@ def of_code(code: CodeType, text: Callable[[], str], file: str, python2: bool, f
     names = signs.names_of(code)
     asked = signs.may_be_python2(code, names) or any(part.is_needed(names) for part in _OF_NAMES)
     asked = asked or python2 or one_element.is_needed(code, names) or list_indices.is_needed(code, names)
+    asked = asked or generators.is_needed(code)
     if not asked and not names & VIEWS:
         return Translated(code)
     tree, line = parsing.parse(text(), file)
@@ -135,6 +137,7 @@ def convert(
             from penstock.programs.python2_names import PARTLY
 
             tree, names = language.Gone(tree).visit(tree), PARTLY
+        tree = tree if python2 else generators.Conversions().visit(tree)
         tree = chained.converted(tree)
         tree = promotion.Conversions(tree).visit(tree)
         tree = one_element.Conversions(tree).visit(tree)
