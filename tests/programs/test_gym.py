@@ -112,7 +112,7 @@ CASES = {
         "class Walk(gym.Env):\n    observation_space = action_space = gym.spaces.Discrete(3)\n"
         "    def reset(self, seed=None, options=None):\n        return 0, {}\n"
         "    def step(self, a):\n        return 1, -1.0, True, False, {}\n"
-        "gym.register(id='Walk-v0', entry_point='__main__:Walk')\nenv = gym.make('Walk-v0')\n"
+        "gym.register(id='Walk-v0', entry_point='__main__:Walk', kwargs=None)\nenv = gym.make('Walk-v0')\n"
         "state, info = env.reset()\nstate, reward, terminated, truncated, info = env.step(0)\n"
         "print(state, terminated)\n",
         "1 True\n",

@@ -63,6 +63,7 @@ class Own:
             options.setdefault("max_episode_steps", limit)
         for name in GONE_OPTIONS & options.keys():
             del options[name]
+        options["kwargs"] = options.get("kwargs") or {}  # None until 0.26
         self._register(id, entry_point=entry_point, **options)
         self._names.add(id)
         self._registry.add(self._gym.envs.registry[id])
