@@ -122,6 +122,7 @@ _ELSEWHERE = {
     "util.tf_inspect": "penstock.inner.functions inspect",
     **{f"ops.gen_{name}_ops": "penstock.inner.gen_ops" for name in GENERATED.split()},
     "tools.freeze_graph": "penstock.saved_model.freeze_graph",
+    **dict.fromkeys(("tpu.bfloat16", "tpu.topology"), "penstock.estimator.on_tpus"),
 }
 """The inner modules of which programs use what is not public, and where that is; nowhere for what they import for
 nothing."""

@@ -347,6 +347,21 @@ assert tf.Session().run(batch).tolist() == [0, 2, 4, 6]
 assert attention_wrapper.AttentionWrapper is tf.contrib.seq2seq.AttentionWrapper
 assert seq2seq.sequence_loss is tf.contrib.legacy_seq2seq.sequence_loss
 assert tpu_config.TPUConfig is tf.contrib.tpu.TPUConfig and tpu_estimator.TPUEstimator is tf.contrib.tpu.TPUEstimator
+from tensorflow.python.framework import ops
+from tensorflow.python.tpu import bfloat16, topology, tpu_config as config, tpu_estimator as estimator
+assert (config.TPUConfig, estimator.TPUEstimator) == (tf.estimator.tpu.TPUConfig, tf.estimator.tpu.TPUEstimator)
+assert bfloat16.bfloat16_scope is tf.tpu.bfloat16_scope and not isinstance(b"", topology.Topology)
+class Stored:
+    name = dtype = property(lambda self: "stored")
+assert not ops.is_dense_tensor_like(Stored())
+ops.register_dense_tensor_like_type(Stored)
+assert ops.is_dense_tensor_like(Stored()) and ops.is_dense_tensor_like(tf.constant(1))
+try:
+    ops.register_dense_tensor_like_type(int)
+except TypeError as error:
+    assert "Type int does not define a `name` property" in str(error)
+else:
+    raise AssertionError
 assert tf.contrib.distributions.python.ops.normal.Normal is tf.contrib.distributions.Normal
 assert tf.python.ops.array_ops.shape is tf.shape
 from tensorflow.python.data.ops import dataset_ops

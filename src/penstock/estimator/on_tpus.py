@@ -75,6 +75,13 @@ class TPUClusterResolver:
         raise NotImplementedError(MSG_NO_TPU)
 
 
+class Topology:
+    """Raises NotImplementedError: no TPUs have one (TF: tpu.topology). Libraries ask whether something is one."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError(MSG_NO_TPU)
+
+
 HostCall = tuple[Callable[..., Any], Any]
 
 

@@ -51,7 +51,22 @@ def set_shapes_for_outputs(op: Operation) -> None:
 
 def is_dense_tensor_like(t: Any) -> bool:
     """Whether it is a tensor or a variable, not one of several parts."""
+    if isinstance(t, (*_tensor_like,)):
+        return True
     return not isinstance(t, SparseTensor | IndexedSlices) and hasattr(t, "dtype") and hasattr(t, "op")
+
+
+_tensor_like: list[type] = []
+"""The types of programs that count as tensors."""
+
+
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Has objects of this type count as tensors for `is_dense_tensor_like`; what makes a tensor of one is told by
+    `register_tensor_conversion_function`. TypeError if `name` or `dtype` is no property of it (TF: framework.ops)."""
+    for name in ("name", "dtype"):
+        if not isinstance(getattr(tensor_type, name, None), property):
+            raise TypeError(f"Type {tensor_type.__name__} does not define a `{name}` property")
+    _tensor_like.append(tensor_type)
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:

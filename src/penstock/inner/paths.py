@@ -62,6 +62,7 @@ PUBLIC = {
         "estimator.canned.linear"
     ),
     "estimator.export": "estimator.export.export estimator.export.export_output",
+    "estimator.tpu": "tpu.tpu_config tpu.tpu_estimator",
     "estimator.inputs": "estimator.inputs.inputs estimator.inputs.numpy_io estimator.inputs.pandas_io",
     "feature_column": (
         "feature_column.feature_column feature_column.feature_column_lib feature_column.feature_column_v2 "
