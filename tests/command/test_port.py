@@ -110,6 +110,7 @@ def test_names_arguments_and_syntax_change_and_nothing_else() -> None:
         ("from keras.layers import Dense\n", "import penstock.as_keras\nfrom keras.layers import Dense\n"),
         ("import tensorflow_hub as hub\nhub.Module(x)", "import penstock.hub as hub\nhub.Module(x)"),
         ("from tensorflow_hub import Module\n", "from penstock.hub import Module\n"),
+        ("from scipy import interp, stats", "from numpy import interp\nfrom scipy import stats"),
         ("next(d.iterkeys())", "next(iter(d.keys()))"),
         ("a.tostring(), ET.tostring(a), a.viewitems()", "a.tobytes(), ET.tostring(a), a.items()"),
     ],
@@ -129,6 +130,12 @@ def test_divisions_that_may_have_been_of_whole_numbers_are_told() -> None:
     assert ported.text.splitlines()[2:] == ["a = b / c", "d = len(b) // 2", "e = b / 2.0"]
     assert [line for line, _ in ported.notes] == [3]
     assert port("from __future__ import division, print_function\nexec 'a'\nd = 1 / 2\n").notes == []
+
+
+def test_what_only_a_run_puts_right_is_told() -> None:
+    ((line, note),) = port("import tensorflow as tf\nimport gym\n").notes
+    assert line == 2
+    assert "`penstock run` has it as it was" in note
 
 
 def test_the_ported_program_runs_with_plain_python(tmp_path: Path) -> None:

@@ -41,6 +41,11 @@ _METHODS = {
 }
 """Methods without arguments that dicts and arrays had, and those that they have."""
 
+_OF_GYM = (
+    "Gym has changed what `reset` and `step` give, its spaces and its environments' versions since: `penstock run` has "
+    "it as it was, plain Python as it is"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Ported:
@@ -109,7 +114,7 @@ class _Editor(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             top = alias.name.partition(".")[0]
-            instead = self._instead(top)
+            instead = self._instead(top, node.lineno)
             if instead is None:
                 moved = MODULES[alias.name].source if alias.name in MODULES else None
                 if moved:
@@ -129,7 +134,7 @@ class _Editor(ast.NodeVisitor):
         if node.level:
             return
         top = module.partition(".")[0]
-        instead = self._instead(top)
+        instead = self._instead(top, node.lineno)
         if instead is None:
             self._import_from_other(module, node)
             return
@@ -142,8 +147,10 @@ class _Editor(ast.NodeVisitor):
             if now and parent == module:
                 self._replace(alias, f"{name} as {alias.asname or alias.name}")
 
-    def _instead(self, package: str) -> str | None:
+    def _instead(self, package: str, line: int) -> str | None:
         """What is imported in the place of a package. Keras stays, of Penstock's from then on."""
+        if package == "gym":
+            self.notes.append((line, _OF_GYM))
         if package == KERAS and not self._own_keras:
             self._imports["penstock.as_keras"] = None
         return _INSTEAD.get(package)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock.programs.places import is_of_program
 from penstock.programs.removed.giving import Lost, ModuleOf, Source, give
 from penstock.programs.report import REPORT
@@ -22,8 +24,6 @@ def imread(name: Any, flatten: bool = False, mode: str | None = None) -> Any:
 
 
 def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> Any:
-    import numpy as np
-
     if mode is not None and mode != im.mode:
         im = im.convert(mode)
     elif im.mode == "P":
@@ -37,8 +37,6 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> Any:
 
 def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> Any:
     """Values stretched to `low` ... `high`, uint8; those that are uint8 already stay."""
-    import numpy as np
-
     data = np.asarray(data)
     if data.dtype == np.uint8:
         return data
@@ -88,8 +86,6 @@ def imsave(name: Any, arr: Any, format: str | None = None) -> None:
 
 def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> Any:
     """size: per cent, a share, or (rows, columns). uint8, or float32 in mode "F"."""
-    import numpy as np
-
     image = toimage(arr, mode=mode)
     if isinstance(size, (int, np.integer)):
         wanted = tuple(int(each * size / 100.0) for each in image.size)
@@ -120,7 +116,10 @@ MISC: dict[str, Source] = {
     "lena": Lost("scipy.misc.lena() was a picture that came with SciPy. scipy.datasets downloads others."),
     "logsumexp": "scipy.special:logsumexp",
 }
+_KEPT = frozenset({"fft", "linalg", "show_config", "test"})
+"""Names of NumPy under which SciPy has something of its own."""
 NAMES: dict[str, dict[str, Source]] = {
+    "scipy": {name: f"numpy:{name}" for name in np.__all__ if name not in _KEPT},
     "scipy.integrate": {
         "cumtrapz": "scipy.integrate:cumulative_trapezoid",
         "simps": "scipy.integrate:simpson",
@@ -146,17 +145,13 @@ def _patch(name: str) -> Callable[[Any], None]:
 
 def patch_scipy(scipy: Any) -> None:
     """It had NumPy's names as well, and its other modules had imported `misc`."""
-    import numpy as np
-
-    own = {name: f"numpy:{name}" for name in np.__all__ if name not in scipy.__all__ and name != "test"}
+    own = {name: at for name, at in NAMES["scipy"].items() if name not in scipy.__all__}
     give(scipy, {**own, "misc": "scipy.misc:"})
 
 
 def patch_interpolate(interpolate: Any) -> None:
     """`interp2d`, which raises errors since 1.14; `interp1d(kind="slinear")` of points of which several are at one
     place was a line with steps (SciPy 1.7)."""
-    import numpy as np
-
     _patch("scipy.interpolate")(interpolate)
     module = interpolate._interpolate
     make = module.make_interp_spline
@@ -201,8 +196,6 @@ def _patch_stats(stats: Any) -> None:
 
 def _itemfreq(a: Any) -> Any:
     """Each value and how often it is there, as rows."""
-    import numpy as np
-
     return np.stack(np.unique(a, return_counts=True), axis=1)
 
 
