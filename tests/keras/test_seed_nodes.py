@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -85,3 +86,50 @@ def test_masks_and_states_count_too() -> None:
 def test_clear_session_makes_the_learning_phase() -> None:
     tf.keras.backend.clear_session()
     assert seed_count() == 2
+
+
+OBJECTIVES: list[tuple[str, Any, int, list[str] | None, int, int]] = [
+    ("mse", None, 3, None, 1, 24),
+    ("mae", None, 1, None, 3, 143),
+    ("binary_crossentropy", "sigmoid", 1, None, 1, 34),
+    ("binary_crossentropy", None, 1, ["acc"], 1, 72),
+    ("categorical_crossentropy", "softmax", 3, None, 1, 53),
+    ("categorical_crossentropy", None, 3, ["acc", "mae"], 1, 89),
+    ("sparse_categorical_crossentropy", None, 3, ["acc"], 2, 181),
+    ("logcosh", None, 3, None, 2, 107),
+]
+
+
+@pytest.mark.parametrize(("loss", "activation", "units", "metrics", "outputs", "nodes"), OBJECTIVES)
+def test_compile_counts_tensorflows_nodes(
+    loss: str, activation: Any, units: int, metrics: Any, outputs: int, nodes: int
+) -> None:
+    x = tf.keras.Input((5,))
+    model = tf.keras.Model(x, [L.Dense(units, activation=activation)(x) for _ in range(outputs)])
+    begin = seed_count()
+    model.compile(tf.keras.optimizers.Adam(0.0002, 0.5), loss, metrics=metrics)
+    assert seed_count() - begin == nodes
+    if outputs == 1 and loss == "mse":
+        model.train_on_batch(np.ones((1, 5)), np.ones((1, 3)), sample_weight=np.ones(1))
+
+
+@pytest.mark.parametrize(("regularized", "nodes"), [(1, 41), (2, 58), (3, 74)])
+def test_compile_counts_regularizers(regularized: int, nodes: int) -> None:
+    layers = [L.Dense(3, kernel_regularizer="l2" if i < regularized else None, input_shape=(5,)) for i in range(3)]
+    model = tf.keras.Sequential(layers)
+    begin = seed_count()
+    model.compile("nadam", "mse")
+    assert seed_count() - begin == nodes
+
+
+def test_a_generator_built_after_its_discriminator_has_tensorflows_weights() -> None:
+    """As a program does that begins with `tf.set_random_seed(7)`; TensorFlow 1.15 printed the numbers."""
+    tf.keras.backend.clear_session()
+    tf.set_random_seed(7)
+    discriminator = tf.keras.Sequential(
+        [L.Dense(4, input_shape=(5,)), L.LeakyReLU(0.2), L.Dropout(0.3), L.Dense(1, activation="sigmoid")]
+    )
+    discriminator.compile(tf.keras.optimizers.Adam(0.0002, 0.5), "binary_crossentropy", metrics=["accuracy"])
+    generator = tf.keras.Sequential([L.Dense(4, input_shape=(2,)), L.BatchNormalization(), L.Dense(5)])
+    sums = [round(float(np.abs(weight).sum()), 4) for weight in generator.get_weights()[::6]]
+    assert sums == [3.5999, 7.7705]

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.client.replicas import here
 from penstock.errors import UnimplementedError
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, counted_as, name_scope
 from penstock.keras import backend as K, optimizers
 from penstock.keras.engine.batches import (
     Arrays,
@@ -81,7 +81,8 @@ class Compiled(Network):
                 f"A Keras model trains on one device of a process, not on {self._strategy.worker_devices}: use "
                 "tf.keras.estimator.model_to_estimator with RunConfig(train_distribute=...).",
             )
-        self.optimizer = optimizers.get(optimizer)
+        with counted_as(0):  # TensorFlow makes its variables with the first step
+            self.optimizer = optimizers.get(optimizer)
         self.loss, self.metrics, self.loss_weights = loss, metrics or [], loss_weights
         self.sample_weight_mode = sample_weight_mode
         self._compiled = (weighted_metrics, target_tensors)

@@ -8,9 +8,10 @@ from typing import Any
 
 from penstock.client.default_names import snake_case
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import more_nodes, name_scope, seed_count, set_seed_count
 from penstock.keras import backend as K
 from penstock.keras.engine.node import mask_of
+from penstock.keras.engine.seed_nodes import more_of_function
 from penstock.keras.engine.tally import ELEMENTS, LAST, SAMPLES, STEPS, Part
 from penstock.keras.losses import functions as losses_functions
 from penstock.keras.losses.classes import Loss, weighted_mean
@@ -29,6 +30,10 @@ _OF_OUTPUTS_SHAPE = {
     "CategoricalCrossentropy",
 }  # fmt: skip
 """Losses whose targets must have the outputs' shape."""
+_OF_A_LOSS, _OF_LOSSES = 21, 44
+"""How many nodes TensorFlow 1.15 makes for an output's loss besides its function: for one, and for each of more."""
+_MORE_OF_A_METRIC = 18
+"""How many more it makes for a metric, whose mean is in variables there."""
 _TALLIED = True
 """Whether metrics are means over all elements of a pass, as in tf.keras, and not over its batches, as in Keras 2.2."""
 
@@ -75,6 +80,7 @@ def objective(
     known shapes is faster than one for weights that may or may not be fed.)
     """
     names, outputs = model.output_names, model.outputs
+    begin, own = seed_count(), 0
     functions = _per_output(losses, names, "loss")
     scales = _per_output(loss_weights, names, "loss_weights")
     targets = _per_output(given, names, "target_tensors") if unweighted is None else unweighted.targets
@@ -102,7 +108,8 @@ def objective(
             made_of.weights.append(weight)
         made_of.targets[-1] = target
         with name_scope(f"loss/{name}_loss"):
-            value = _weighted(function, target, output, weight)
+            value, nodes = _weighted(function, target, output, weight)
+        own += nodes
         parts.append((f"{name}_loss", value))
         scaled = value if scale is None else value * scale
         total = scaled if total is None else total + scaled
@@ -117,7 +124,11 @@ def objective(
         made_of.names += [name for name, _ in parts]
         made_of.values += [value for _, value in parts]
         made_of.parts += [Part(STEPS if _TALLIED else SAMPLES, value) for _, value in parts]
+    own += _OF_A_LOSS if len(parts) == 1 else len(parts) * _OF_LOSSES - 1
+    set_seed_count(begin + own + 16 * len(model.losses) + min(2, len(model.losses)))  # regularizers are computed here
     _add_metrics(made_of, model, metrics, weighted_metrics, functions)
+    if unweighted is not None:
+        set_seed_count(begin)  # TensorFlow's objective takes weights always
     return made_of
 
 
@@ -148,14 +159,17 @@ def _masked(losses: Any, mask: Any) -> Any:
     return losses * cast(mask, losses.dtype)
 
 
-def _weighted(function: Any, target: Any, output: Any, weight: Any) -> Any:
+def _weighted(function: Any, target: Any, output: Any, weight: Any) -> tuple[Any, int]:
+    """A loss, and how many nodes TensorFlow 1.15 makes for its function."""
+    begin = seed_count()
     losses = function.call(target, output) if isinstance(function, Loss) else function(target, output)
     losses = convert_to_tensor(losses)
+    nodes = seed_count() - begin + more_of_function(function, output)
     mask = mask_of(output)
     if mask is not None:
         losses = _masked(losses, mask)
     rank = losses.shape.ndims
-    return weighted_mean(losses, weight if rank is None or rank > 0 else None)
+    return weighted_mean(losses, weight if rank is None or rank > 0 else None), nodes
 
 
 def _per_output(given: Any, names: list[str], what: str) -> list[Any]:
@@ -200,6 +214,8 @@ def _add_metric(made_of: Objective, name: str, output: Any, target: Any, loss: A
     shown = f"{name}_{label}" if len(made_of.targets) > 1 else label
     made_of.names.append(f"{shown}_{made_of.names.count(shown)}" if shown in made_of.names else shown)
     weight = made_of.weight_of(target) if prefix else None
+    if not isinstance(function, Metric):
+        more_nodes(_MORE_OF_A_METRIC + more_of_function(function, output))
     with name_scope(f"metrics/{label}"):
         if isinstance(function, Metric):
             made_of.updates += flat(function.update_state(target, output, weight))

@@ -21,7 +21,7 @@ from penstock.gradients.gradients import gradients
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.scopes import control_dependencies, counted_as, name_scope
 from penstock.keras import backend as K
 from penstock.keras.named import described, from_description
 from penstock.keras.nested import flat
@@ -318,7 +318,8 @@ def updates_of(optimizer: Any, loss: Any, params: list[Any]) -> list[Any]:
 
 def _variable(value: Any, name: str) -> Any:
     """State of an optimizer: a variable that is not trained."""
-    return Variable(value, trainable=False, name=name)
+    with counted_as(0):  # TensorFlow makes it with the first step
+        return Variable(value, trainable=False, name=name)
 
 
 def apply_op(op: str, p: Any, slots: dict[str, Any], **inputs: Any) -> Any:

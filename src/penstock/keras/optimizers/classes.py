@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
-from penstock.keras.optimizers.base import Optimizer, apply_op
+from penstock.keras.optimizers.base import Optimizer, _variable, apply_op
 from penstock.ops.arithmetic import maximum
 from penstock.ops.cast import cast
 from penstock.ops.unary import sqrt, square
@@ -44,7 +43,7 @@ class SGD(Optimizer):
         super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
         self._momentum = float(momentum)
         with name_scope(type(self).__name__):
-            self.momentum = Variable(np.float32(momentum), trainable=False, name="momentum")
+            self.momentum = _variable(np.float32(momentum), "momentum")
         self.nesterov = nesterov
 
     def _kept_slots(self) -> tuple[str, ...]:
@@ -269,7 +268,7 @@ class Nadam(Optimizer):
         self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
         self.epsilon, self.schedule_decay = K.epsilon() if epsilon is None else epsilon, schedule_decay
         with name_scope(type(self).__name__):
-            self.m_schedule = Variable(np.float32(1.0), trainable=False, name="m_schedule")
+            self.m_schedule = _variable(np.float32(1.0), "m_schedule")
 
     @property
     def momentum_cache(self) -> Any:

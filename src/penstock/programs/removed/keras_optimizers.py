@@ -9,6 +9,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.client.variable import Variable
 from penstock.keras.optimizers import classes
 from penstock.keras.optimizers.base import Optimizer
 from penstock.ops.add_n import add_n
@@ -78,7 +79,7 @@ def _slot_of_adam(slot: Any) -> Any:
     @functools.wraps(slot)
     def made(self: Any, name: str, p: Any) -> Any:
         if name == "vhat" and not self.amsgrad:  # files have a zero here
-            return classes.Variable([0.0], trainable=False, name=f"vhat_{p.op.name}")
+            return Variable([0.0], trainable=False, name=f"vhat_{p.op.name}")
         return slot(self, name, p)
 
     return made
