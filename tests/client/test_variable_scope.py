@@ -377,6 +377,38 @@ def test_custom_getters_are_told_whether_variables_are_trainable() -> None:
     assert [v.op.name for v in tf.trainable_variables()] == ["a", "d"]
 
 
+def test_custom_getters_are_told_the_initializers_that_layers_and_cells_choose() -> None:
+    told: dict[str, Any] = {}
+
+    def getter(get: Any, name: str, **kwargs: Any) -> Any:
+        told[name] = type(kwargs["initializer"]).__name__
+        return get(name, **kwargs)
+
+    class Counter(tf.layers.Layer):
+        def build(self, input_shape: Any) -> None:
+            self.add_weight("w", [2])
+            self.add_weight("i", [2], dtype=tf.int32)
+
+    with tf.variable_scope("a", custom_getter=getter):
+        tf.layers.dense(tf.zeros([2, 3]), 4)
+        tf.nn.rnn_cell.BasicRNNCell(2)(tf.zeros([1, 2]), tf.zeros([1, 2]))
+        Counter(name="n")(tf.zeros([1]))
+        tf.get_variable("v", [2])
+    with tf.variable_scope("b", custom_getter=getter, initializer=tf.ones_initializer()):
+        tf.layers.dense(tf.zeros([2, 3]), 4)
+    assert told == {
+        "a/dense/kernel": "GlorotUniform",
+        "a/dense/bias": "Zeros",
+        "a/basic_rnn_cell/kernel": "GlorotUniform",
+        "a/basic_rnn_cell/bias": "Zeros",
+        "a/n/w": "GlorotUniform",
+        "a/n/i": "Zeros",
+        "a/v": "NoneType",
+        "b/dense/kernel": "Ones",
+        "b/dense/bias": "Zeros",
+    }
+
+
 def test_a_template_may_have_a_custom_getter() -> None:
     def doubled(getter: Any, *args: Any, **kwargs: Any) -> Any:
         return getter(*args, **kwargs) * 2

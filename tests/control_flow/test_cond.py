@@ -730,3 +730,23 @@ def test_cases_of_a_dict_are_tried_by_the_names_of_their_predicates() -> None:
             b, a = (tf.placeholder_with_default(True, [], name=name) for name in "ba")
             branches = kind([(b, lambda: tf.constant(1.0)), (a, lambda: tf.constant(2.0))])
             assert session.run(tf.case(branches, default=lambda: tf.constant(3.0))) == wanted
+
+
+def test_a_graph_tells_the_branch_being_built_and_may_be_taken_out_of_it(session: tf.Session) -> None:
+    graph, found, outside = tf.get_default_graph(), [], []
+
+    def true_fn() -> Any:
+        context = graph._get_control_flow_context()
+        found.append(context)
+        graph._set_control_flow_context(None)
+        outside.append(tf.constant(2.0) * 3.0)
+        graph._set_control_flow_context(context)
+        return outside[0] + 1.0
+
+    chosen = tf.cond(flag(), true_fn, lambda: 0.0)
+    assert graph._get_control_flow_context() is None and found[0].IsCondContext()
+    assert outside[0].op._get_control_flow_context() is None
+    assert session.run(outside[0]) == 6.0  # whichever branch runs
+    assert session.run(chosen, {"flag:0": True}) == 7.0
+    with pytest.raises(TypeError, match="object is no context of a cond or while_loop"):
+        graph._set_control_flow_context(object())

@@ -569,6 +569,10 @@ tf.cond(tf.constant(True), lambda: found.append(tf.constant(1)) or 1, lambda: 2)
 in_loop = [control_flow_util.IsInWhileLoop(x.op) for x in found]
 in_cond = [control_flow_util.IsInCond(x.op) for x in found]
 assert (in_loop, in_cond) == ([True, False], [False, True]), (in_loop, in_cond)
+contexts = [x.op._get_control_flow_context() for x in found]
+assert [c.IsWhileContext() for c in contexts] == [True, False] == [not c.IsCondContext() for c in contexts]
+assert [c.GetWhileContext() for c in contexts] == [contexts[0], None]
+assert not any(c.IsXLAContext() or c.outer_context for c in contexts)
 assert tf_utils.smart_cond(1, lambda: "yes", lambda: "no") == "yes"
 assert tf_utils.constant_value(tf.Variable(True)) is None
 

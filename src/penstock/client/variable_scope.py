@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.client.variable import VariableAggregation, VariableSynchronization
-from penstock.client.variable_store import AUTO_REUSE, get_variable_store
+from penstock.client.variable_store import AUTO_REUSE, default_initializer, get_variable_store
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph, graph_of, name_scope
@@ -194,6 +194,11 @@ class VariableScope:
 
 def _or(value: Any, default: Any) -> Any:
     return default if value is None else value
+
+
+def chosen_initializer(name: str, dtype: Any) -> Any:
+    """What layers and cells give `get_variable`, and so a custom getter, for a weight without an initializer."""
+    return _or(get_variable_scope().initializer, default_initializer(name, as_dtype(dtype)))
 
 
 # --- the open scope -------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ class VariableStore:
         elif inspect.isclass(initializer):
             initializer = initializer()
         elif initializer is None:
-            initializer = _default_initializer(name, dtype)
+            initializer = default_initializer(name, dtype)
         if not shape.is_fully_defined():
             raise ValueError(MSG_SHAPE.format(name=name, shape=shape))
         full: Any = shape.as_list()
@@ -204,7 +204,7 @@ def _for_part(initializer: Callable[..., Any], info: PartitionInfo) -> Callable[
 def _initial_value(name: str, initializer: Any, shape: TensorShape, dtype: DType) -> Callable[[], Any]:
     """A function that builds the initial value."""
     if initializer is None:
-        initializer = _default_initializer(name, dtype)
+        initializer = default_initializer(name, dtype)
     elif inspect.isclass(initializer):
         initializer = initializer()
     parameters = _parameters(initializer)
@@ -223,7 +223,8 @@ def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
     return list(inspect.signature(fn).parameters.values())
 
 
-def _default_initializer(name: str, dtype: DType) -> Any:
+def default_initializer(name: str, dtype: DType) -> Any:
+    """That of a variable for which none is given; raises ValueError for a dtype that has none."""
     if dtype.is_floating:
         return glorot_uniform_initializer()
     if dtype.is_integer or dtype.is_bool or dtype == string:

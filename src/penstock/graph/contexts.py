@@ -51,6 +51,26 @@ class ControlFlowContext:
         """Makes `tensor`, which belongs to the outer context, available in this one."""
         raise NotImplementedError
 
+    @property
+    def outer_context(self) -> ControlFlowContext | None:
+        return self.outer
+
+    def IsWhileContext(self) -> bool:
+        return self.is_loop
+
+    def IsCondContext(self) -> bool:
+        return not self.is_loop
+
+    def IsXLAContext(self) -> bool:
+        """False: steps are compiled by themselves, without a context that says so."""
+        return False
+
+    def GetWhileContext(self) -> ControlFlowContext | None:
+        """The innermost loop: this one, or one around it."""
+        if self.is_loop or self.outer is None:
+            return self if self.is_loop else None
+        return self.outer.GetWhileContext()
+
     def entered(self) -> AbstractContextManager[None]:
         """Build in this context (also after it is finished, as gradients do)."""
         return _within(self.graph, self)

@@ -538,6 +538,24 @@ class Graph:
     def finalized(self) -> bool:
         return self._finalized
 
+    def _get_control_flow_context(self) -> ControlFlowContext | None:
+        """The branch or loop that this thread is building in; None outside all."""
+        return self._scopes.context
+
+    def _set_control_flow_context(self, context: ControlFlowContext | None) -> None:
+        """Build in `context`, got from here or from an operation, from now on; None: outside all branches and loops.
+
+        Raises TypeError for a program's own kind of context, which TensorFlow tells of each new operation.
+        """
+        from penstock.graph.contexts import ControlFlowContext
+
+        if context is not None and not isinstance(context, ControlFlowContext):
+            raise TypeError(
+                f"{type(context).__name__} is no context of a cond or while_loop; to see what operations are built, "
+                "compare graph.get_operations() before and after."
+            )
+        self._scopes.context = context
+
     def prevent_feeding(self, tensor: Tensor) -> None:
         self._unfeedable.add(tensor)
 

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.named import named
 from penstock.client.default_names import counts_of_layers, snake_case
 from penstock.client.partitioned_variable import PartitionedVariable
-from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
+from penstock.client.variable_scope import VariableScope, chosen_initializer, get_variable, variable_scope
 from penstock.client.weights import WithWeights
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
@@ -97,11 +97,15 @@ class Layer(WithWeights):
         known = len(get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
         with contextlib.nullcontext() if self._inside else self._open(None) as opened:
             self._scope = self._scope or opened
+            dtype = as_dtype(dtype or self._dtype or "float32")
+            initializer = named("initializers", initializer)
+            if initializer is None:
+                initializer = chosen_initializer(name, dtype)
             variable = get_variable(
                 name,
                 shape=shape,
-                dtype=as_dtype(dtype or self._dtype or "float32"),
-                initializer=named("initializers", initializer),
+                dtype=dtype,
+                initializer=initializer,
                 regularizer=named("regularizers", regularizer),
                 trainable=trainable,
                 constraint=named("constraints", constraint),

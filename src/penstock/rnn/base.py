@@ -11,7 +11,7 @@ from typing import Any
 from penstock import logging
 from penstock.client.default_names import snake_case
 from penstock.client.trackable import TrackableReference
-from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.client.variable_scope import chosen_initializer, get_variable, get_variable_scope, variable_scope
 from penstock.client.variable_store import AUTO_REUSE
 from penstock.client.weights import WithWeights
 from penstock.export import export
@@ -171,6 +171,8 @@ class RNNCell(WithWeights):
     ) -> Any:
         """`get_variable` in the cell's scope, of the dtype of the cell's inputs."""
         dtype = dtype or self._dtype or get_variable_scope().dtype
+        if initializer is None:
+            initializer = chosen_initializer(name, dtype)
         trainable = trainable and getattr(self, "trainable", True)
         return get_variable(name, shape, dtype, initializer, regularizer, trainable, **kwargs)
 

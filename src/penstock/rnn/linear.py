@@ -6,7 +6,7 @@ import numbers
 from typing import Any
 
 from penstock.client.initializers import constant_initializer, zeros_initializer
-from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.client.variable_scope import chosen_initializer, get_variable, variable_scope
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.control_flow.nest import is_sequence
@@ -61,6 +61,8 @@ class Linear:
         args = _as_tensors(args)
         dtype = args[0].dtype.base_dtype
         rows = sum(last_size(arg) for arg in (args if state_size is None else args[:-1])) + (state_size or 0)
+        if kernel_initializer is None and state_size is not None:  # a cell's own, which TensorFlow made as a layer's
+            kernel_initializer = chosen_initializer("kernel", dtype)
         self._kernel = get_variable("kernel", [rows, output_size], dtype, kernel_initializer)
         if bias_initializer is None:
             bias_initializer = zeros_initializer(dtype=dtype)
