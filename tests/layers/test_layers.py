@@ -377,3 +377,24 @@ def test_default_names_of_layers_count_those_of_tf_layers_and_of_tf_keras_togeth
     tf.layers.conv2d(image, 2, 3)
     assert [tf.keras.layers.Conv2D(2, 3).name, tf.keras.layers.Flatten().name] == ["conv2d_1", "flatten"]
     assert tf.global_variables()[2].name == "named/kernel:0"
+
+
+def test_a_layer_of_a_program_takes_any_nest_of_inputs_and_builds_for_the_nest_of_their_shapes():
+    class Layer(tf.layers.Layer):
+        def build(self, input_shape: Any) -> None:
+            self.shapes = input_shape
+            super().build(input_shape)
+
+        def call(self, inputs: Any) -> Any:
+            return inputs
+
+    x = tf.zeros([2, 3])
+    sparse = tf.SparseTensor([[0, 0]], [1.0], [2, 3])
+    layer = Layer()
+    found = layer({"x": x, "pair": (x, np.ones(3, np.float32)), "s": sparse})
+    assert found["x"] is x and found["s"] is sparse
+    assert isinstance(found["pair"], tuple) and isinstance(found["pair"][1], tf.Tensor)
+    assert layer.shapes["x"].as_list() == [2, 3] and layer.shapes["pair"][1].as_list() == [3]
+    assert layer.shapes["s"].as_list() == [2, 3] and layer.dtype == tf.float32
+    layer = Layer()
+    assert layer([x, None, "text"])[1:] == [None, "text"] and layer.shapes is None

@@ -8,15 +8,19 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from penstock.api.named import named
 from penstock.client.default_names import counts_of_layers, snake_case
 from penstock.client.partitioned_variable import PartitionedVariable
+from penstock.client.variable import Variable
 from penstock.client.variable_scope import VariableScope, chosen_initializer, get_variable, variable_scope
 from penstock.client.weights import WithWeights
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
+from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -138,16 +142,18 @@ class Layer(WithWeights):
     # --- for users --------------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply the layer: the first call creates the variables, later ones reuse them."""
+        """Apply the layer: the first call creates the variables, later ones reuse them.
+
+        inputs: of a program's own layer any nest; arrays and numbers in it become tensors, and anything else is passed
+        on. `build` gets the nest of shapes, or None if something has no shape.
+        """
         scope = kwargs.pop("scope", None)
-        if isinstance(inputs, list | tuple):
-            inputs = [convert_to_tensor(x) for x in inputs]
-            shapes: Any = [x.shape for x in inputs]
-        else:
-            inputs = convert_to_tensor(inputs)
-            shapes = inputs.shape
-            if self._dtype is None and inputs.dtype.is_floating:
-                self._dtype = inputs.dtype.base_dtype
+        inputs = convert_to_tensor(inputs) if isinstance(inputs, Variable) else map_structure(_as_input, inputs)
+        leaves = flatten(inputs)
+        shapes = map_structure(lambda x: x.shape, inputs) if all(hasattr(x, "shape") for x in leaves) else None
+        first = getattr(leaves[0], "dtype", None) if leaves else None
+        if self._dtype is None and first is not None and first.is_floating:
+            self._dtype = first.base_dtype
         with self._open(scope) as opened:
             self._scope = opened
             if not self.built:
@@ -228,6 +234,10 @@ class Layer(WithWeights):
     def get_updates_for(self, inputs: Any) -> list[Any]:
         """The updates, which depend on the inputs of calls; for None, there are none."""
         return [] if inputs is None else list(self._updates)
+
+
+def _as_input(value: Any) -> Any:
+    return convert_to_tensor(value) if isinstance(value, np.ndarray | np.generic | int | float) else value
 
 
 def _saying_so(build: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
