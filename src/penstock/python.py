@@ -77,6 +77,7 @@ _ELSEWHERE = {
     "keras.engine.base_layer": "penstock.keras.engine.node",
     "keras.callbacks": "penstock.keras.callbacks.base",
     "keras.optimizers": "penstock.keras.optimizers.base",
+    "framework.dtypes": "penstock.tensor.dtypes",
     "framework.smart_cond": "penstock.contrib.framework",
     "layers.utils": "penstock.inner.layer_arguments penstock.contrib.framework.choices penstock.contrib.layers.utils",
     "keras.utils.losses_utils": "penstock.keras.losses.inner",

@@ -516,7 +516,7 @@ import tensorflow.compat.v2 as tf2
 from tensorflow.contrib.eager.python import tfe
 from tensorflow.python import tf2 as version
 from tensorflow.python.autograph.pyct import transformer
-from tensorflow.python.framework import composite_tensor, ops, type_spec
+from tensorflow.python.framework import composite_tensor, dtypes, ops, type_spec
 from tensorflow.python.keras.utils import losses_utils, tf_utils
 from tensorflow.python.ops import control_flow_util, inplace_ops, weights_broadcast_ops
 from tensorflow.python.util import deprecation, lazy_loader, tf_inspect
@@ -563,6 +563,8 @@ assert not isinstance(tf.constant(1), composite_tensor.CompositeTensor) and type
 assert tf_inspect.getfullargspec(tf.cast) == tf_inspect.getfullargspec(lambda x, dtype, name=None: x)
 assert tf_inspect.getfullargspec(tf2.transpose).args == ["a", "perm", "conjugate", "name"]
 
+assert dtypes.float16_ref == tf.float16._as_ref and dtypes.qint8_ref.base_dtype == tf.qint8
+assert tf.Variable(1.0).dtype == dtypes.float32_ref and dtypes.as_dtype("resource_ref") == dtypes.resource_ref
 found = []
 tf.while_loop(lambda i: i < 3, lambda i: found.append(i + 1) or i + 1, [tf.constant(0)])
 tf.cond(tf.constant(True), lambda: found.append(tf.constant(1)) or 1, lambda: 2)
