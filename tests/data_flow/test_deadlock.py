@@ -15,6 +15,9 @@ from tqdm import TMonitor, tqdm
 
 import penstock as tf
 from penstock import errors
+from penstock.ops.datasets.base import IterationContext
+from penstock.ops.datasets.calls_ahead import CallsAhead, Result
+from penstock.runtime import deadlock
 from tests.anywhere import alarm as alarm
 
 
@@ -189,3 +192,24 @@ def test_a_thread_that_goes_on_may_serve_queue_runners() -> None:
         assert sess.run(queue.dequeue_many(5)).shape == (5,)
         coord.request_stop()
         coord.join(threads, stop_grace_period_secs=30)
+
+
+def test_a_thread_that_was_notified_but_has_not_had_its_turn_may_serve() -> None:
+    ahead, result = CallsAhead(IterationContext()), Result()
+    thread = threading.Thread(target=ahead.wait, args=(result,), daemon=True)
+    thread.start()
+
+    def is_idle() -> bool:
+        return deadlock._is_idle(sys._current_frames()[thread.ident or 0], thread)
+
+    end = time.monotonic() + 10
+    while not is_idle():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    with ahead.changed:
+        ahead.changed.notify_all()
+        assert not is_idle()  # though it waits for the lock, which is held here
+    result.set(None, None)
+    ahead.notify()
+    thread.join(10)
+    assert not thread.is_alive()

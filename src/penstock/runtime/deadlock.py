@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 from penstock import errors
 from penstock.graph.node_kernel import Pending
@@ -21,6 +23,8 @@ from penstock.runtime.workers import wait_for_task
 
 Waits = tuple[Node, Pending]
 _MOST_SHOWN = 20
+_CERTAIN_S = 0.01
+"""Seconds between the two looks that must find the same."""
 
 _SERVICES = {
     *("IPython", "_pydevd_bundle", "_pytest", "concurrent", "debugpy", "execnet", "google", "ipykernel"),
@@ -92,17 +96,29 @@ def watching(woken: Callable[[], bool], threads: Sequence[threading.Thread] = ()
 
 def look() -> None:
     """End all waits with FailedPreconditionError if no thread is left that could serve them."""
+    if _all_stuck(lambda found: True):
+        time.sleep(_CERTAIN_S)  # a thread that is just given something to do looks idle for a moment
+        _all_stuck(_end)
+
+
+def _all_stuck(then: Callable[[list[tuple[Entry, Sequence[Waits] | None]]], Any]) -> bool:
+    """Whether no thread is left that could serve the waits; `then` is called with them, before any can end."""
     with _lock:
         entries = dict(_entries)
         if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
-            return
+            return False
         found = [(entry, entry.waits()) for entry in entries.values()]
         if any(waits is None for _, waits in found):
-            return
-        error = _report([line for entry, _ in found for line in entry.report()])
-        for entry, waits in found:
-            if waits:
-                entry.fail(error())
+            return False
+        then(found)
+        return True
+
+
+def _end(found: list[tuple[Entry, Sequence[Waits] | None]]) -> None:
+    error = _report([line for entry, _ in found for line in entry.report()])
+    for entry, waits in found:
+        if waits:
+            entry.fail(error())
 
 
 def may_be_served() -> bool:
@@ -147,7 +163,7 @@ def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
     if thread is not None and thread.name.startswith(("penstock-", "wire ")):
         return True  # compilers and similar threads; those that serve a cluster, whose waits others may end
     innermost, roots, ends = frame.f_code, set(), False
-    untimed = innermost is threading.Condition.wait.__code__ and frame.f_locals.get("timeout") is None
+    untimed = innermost is threading.Condition.wait.__code__ and _sleeps(frame)
     each: FrameType | None = frame
     while each is not None:
         ends = ends or each.f_code is threading._shutdown.__code__  # type: ignore[attr-defined]
@@ -158,7 +174,15 @@ def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
     others = roots - sys.stdlib_module_names - _SERVICES
     if not others:
         return bool(roots & _SERVICES)
-    return others == {"penstock"} and (untimed or innermost is wait_for_task.__code__)
+    waits_for_task = innermost is wait_for_task.__code__ and frame.f_locals["inbox"].empty()
+    return others == {"penstock"} and (untimed or waits_for_task)
+
+
+def _sleeps(frame: FrameType) -> bool:
+    """Whether a thread in `Condition.wait` waits without a timeout and has not been notified: one that has been, but
+    has not had its turn yet, is still in the same place."""
+    values = frame.f_locals
+    return values.get("timeout") is None and values.get("waiter") in values["self"]._waiters
 
 
 def _only_watches(ident: int, stuck: set[int]) -> bool:
