@@ -110,6 +110,8 @@ def test_fractions_in_slices_of_labels_and_grids_are_python_3(tmp_path: Path) ->
         "with open('f', 'wb') as f:\n    f.write(b'7 a')\nn = int(open('f', 'rb').read().split(' ')[0])\n",
         "open('f', 'w').write('7')\nwith open('f') as f:\n    n = int(f.read().decode())\n",
         "import tensorflow as tf\nopen('f', 'w').write('7')\nn = int(tf.gfile.Open('f', 'r').read().decode())\n",
+        "import re\npattern = re.compile(r'(\\d+)')\nm = pattern.match('7')\nn = int(m.group(1).decode('utf-8'))\n",
+        "import re\nn = int(re.search('[0-9]', 'a7').group().decode('utf-8'))\n",
     ],
 )
 def test_text_that_takes_the_bytes_of_files_for_text_is_python_2(uses: str, tmp_path: Path) -> None:
@@ -196,6 +198,8 @@ def test_a_list_of_the_same_name_is_no_sign_of_python_2(uses: str, tmp_path: Pat
         "import pickle\nfrom pickle import loads\n",
         "import pickle\npickle.dump(1, open('f', 'wb'))\nwith open('f', 'rb') as f:\n    pickle.load(f)\n",
         "open('f', 'wb').close()\nfor x in open('f', 'rb'):\n    x = x.decode().strip()\n    x.split(' ')\n",
+        "import re\nm = re.match(b'a', b'a')\nm.group().decode()\nm = re.compile(b'a').match(b'a')\n",
+        "import re\ndef f(m):\n    return m.group().decode()\nm = re.match('a', 'a')\nf(re.match(b'a', b'a'))\n",
         "def save(f):\n    f.write('a')\nsave(open('a', 'w'))\nf = open('f', 'wb')\nf.write(b'a')\n",
     ],
 )

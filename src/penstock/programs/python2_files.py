@@ -25,8 +25,9 @@ def may_print_to_files(code: CodeType) -> bool:
 
 
 def takes_for_text(tree: ast.Module, nodes: Iterable[ast.AST]) -> int | None:
-    """A line of those nodes that pickles to or from a file of text, decodes what it reads from one, writes text into a
-    file of bytes, or splits by text what it reads from one or what another program prints."""
+    """A line of those nodes that pickles to or from a file of text, decodes what it reads from one or what a pattern of
+    text found, writes text into a file of bytes, or splits by text what it reads from one or what another program
+    prints."""
     files = _Files(tree)
     for node in nodes:
         if isinstance(node, ast.Call) and (_is_sign(node, files) or _writes_text(node, files)):
@@ -113,8 +114,31 @@ def _is_sign(node: ast.Call, files: _Files) -> bool:
             return "b" in files.mode(file, unknown="")
         case ast.Call(ast.Attribute(ast.Call(ast.Attribute(file, "read" | "readline")), "decode")):
             return "b" not in files.mode(file)
+        case ast.Call(ast.Attribute(ast.Call(ast.Attribute(found, "group")), "decode")):
+            return _is_match_of_text(found, files)
         case ast.Call(ast.Attribute(output, "split" | "strip"), args=[ast.Constant(str()), *_]):
             return _is_output(output, files)
+    return False
+
+
+def _is_match_of_text(node: ast.expr, files: _Files) -> bool:
+    """Whether it is a match of a pattern of text, whose groups are text, or the name of such matches alone."""
+    match node:
+        case ast.Call(ast.Attribute(ast.Name("re"), "match" | "search" | "fullmatch"), args=[ast.Constant(str()), *_]):
+            return True
+        case ast.Call(ast.Attribute(ast.Name() as pattern, "match" | "search" | "fullmatch")):
+            values = files.values_of(pattern)
+            return bool(values) and all(_is_pattern_of_text(value) for value in values)
+        case ast.Name():
+            values = files.values_of(node)
+            return bool(values) and all(not isinstance(v, ast.Name) and _is_match_of_text(v, files) for v in values)
+    return False
+
+
+def _is_pattern_of_text(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(ast.Attribute(ast.Name("re"), "compile"), args=[ast.Constant(str()), *_]):
+            return True
     return False
 
 

@@ -71,7 +71,7 @@ FILES = (
     *(frozenset({"open", each}) for each in _WITH_OPEN),
     *(frozenset({"check_output", each}) for each in ("split", "strip")),
     *(frozenset({each, "cmp"}) for each in ("sort", "sorted")),
-    frozenset({"read", "decode"}),
+    *(frozenset({each, "decode"}) for each in ("read", "group")),
 )
 """Names that code mentions which may read or write bytes as text."""
 
