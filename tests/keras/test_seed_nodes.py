@@ -133,3 +133,28 @@ def test_a_generator_built_after_its_discriminator_has_tensorflows_weights() -> 
     generator = tf.keras.Sequential([L.Dense(4, input_shape=(2,)), L.BatchNormalization(), L.Dense(5)])
     sums = [round(float(np.abs(weight).sum()), 4) for weight in generator.get_weights()[::6]]
     assert sums == [3.5999, 7.7705]
+
+
+def test_layers_after_metrics_that_layers_add_begin_with_tensorflows_weights() -> None:
+    """A mean that a layer's call adds makes 22 nodes there, and the variables of a metric object 5 each."""
+
+    class Adds(tf.keras.layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            self.add_metric(tf.reduce_mean(inputs, -1), name="mean", aggregation="mean")
+            return 2 * inputs
+
+    class Calls(tf.keras.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mean = tf.keras.metrics.Mean(name="mean")
+
+        def call(self, inputs: Any) -> Any:
+            self.add_metric(self.mean(inputs))
+            return 2 * inputs
+
+    for kind, wanted in ((Adds, [-0.521798, -0.5333099]), (Calls, [-0.84460413, -0.7779853])):
+        tf.keras.backend.clear_session()
+        tf.set_random_seed(1)
+        dense = tf.keras.layers.Dense(3)
+        dense(kind()(tf.keras.Input((4,))))
+        np.testing.assert_allclose(dense.get_weights()[0].ravel()[:2], wanted, rtol=1e-5)

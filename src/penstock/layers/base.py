@@ -40,7 +40,7 @@ class Layer(WithWeights):
 
     _untracked = frozenset(
         {"_arguments", "_given_scope", "_trainable_weights", "_non_trainable_weights", "_losses", "_updates"}
-        | {"_initial_weights", "_inbound_nodes", "_outbound_nodes"}
+        | {"_metrics", "_initial_weights", "_inbound_nodes", "_outbound_nodes"}
     )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -29,23 +29,17 @@ from penstock.keras.engine.batches import (
     whole,
 )
 from penstock.keras.engine.input_layer import Input
-from penstock.keras.engine.network import Network
-from penstock.keras.engine.objective import Objective, objective
-from penstock.keras.engine.tally import LAST, SAMPLES, Part, Tally, of_a_batch, tensors_of
+from penstock.keras.engine.reports import Reports
+from penstock.keras.engine.tally import LAST, Part, Tally, of_a_batch, tensors_of
 from penstock.keras.nested import flat, leaves, one_or_list, structure_of
 from penstock.keras.optimizers.base import updates_of
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
-class Compiled(Network):
+class Compiled(Reports):
     """What `Model` trains: steps of each kind are planned once, at their first batch."""
 
-    optimizer: Any = None
-    loss: Any = None
-    metrics: Any = None
-    loss_weights: Any = None
-    sample_weight_mode: Any = None
     stop_training = False
     _strategy: Any = None
     history: Any = None
@@ -87,85 +81,11 @@ class Compiled(Network):
         self.sample_weight_mode = sample_weight_mode
         self._compiled = (weighted_metrics, target_tensors)
         self._run_options = kwargs
-        self._objectives: dict[bool, Objective] = {}
+        self._objectives = {}
         self._functions: dict[Any, Any] = {}
-        self._reported: tuple[list[str], list[Any]] | None = None
+        self._reported = self._so_far = None
         if self.outputs is not None:
             self._make_objective()
-
-    def _make_objective(self, weighted: bool = False) -> Objective:
-        if weighted not in self._objectives:
-            weighted_metrics, targets = self._compiled
-            plain = self._make_objective() if weighted else None
-            self._objectives[weighted] = objective(
-                self, self.loss, self.metrics, weighted_metrics, self.loss_weights, targets, plain
-            )
-        return self._objectives[weighted]
-
-    def _compiled_objective(self, weighted: bool = False) -> Objective:
-        if self.optimizer is None:
-            raise RuntimeError("You must compile your model before using it.")
-        return self._make_objective(weighted)
-
-    @property
-    def metrics_names(self) -> list[str]:
-        """The names of what `evaluate` returns: a list that programs add to, as to `metrics_tensors`."""
-        return self._reports()[0]
-
-    @property
-    def metrics_tensors(self) -> list[Any]:
-        """What is reported besides the loss: programs add tensors, whose names they add to `metrics_names`."""
-        return self._reports()[1]
-
-    def _reports(self) -> tuple[list[str], list[Any]]:
-        made = self._compiled_objective()
-        if self._reported is None:
-            self._reported = list(made.names), list(made.values[1:])
-        return self._reported
-
-    def _added_metrics(self) -> list[Any]:
-        """The tensors that the program has added to `metrics_tensors`."""
-        return self._reported[1][len(self._compiled_objective().values) - 1 :] if self._reported is not None else []
-
-    def _parts(self, weighted: bool) -> list[Part]:
-        made = self._compiled_objective(weighted)
-        return [*made.parts, *(Part(SAMPLES, tensor) for tensor in self._added_metrics())]
-
-    def tally(self, by_steps: bool) -> Tally:
-        """What sums up a pass: with by_steps, the loss is a mean over steps."""
-        return Tally(self._parts, by_steps)
-
-    def _of_batch(self, mode: str, batch: Batch) -> Any:
-        """What a step of training or testing reports, as `train_on_batch` returns it."""
-        values = self.step_function(mode)(batch)
-        return one_or_list(of_a_batch(self._parts(batch.weights is not None), values, batch.rows))
-
-    def reported_names(self) -> list[str]:
-        """A name for all that steps return; names that were added without tensors have no effect."""
-        names, tensors = self._reports()
-        return names[: len(tensors) + 1]
-
-    @property
-    def stateful_metric_names(self) -> list[str]:
-        return list(self._compiled_objective().stateful)
-
-    @property
-    def total_loss(self) -> Any:
-        """What training minimises."""
-        return self._compiled_objective().values[0]
-
-    @property
-    def targets(self) -> list[Any]:
-        return list(self._compiled_objective().targets)
-
-    @property
-    def sample_weights(self) -> list[Any]:
-        return list(self._compiled_objective(weighted=True).weights)
-
-    def reset_metrics(self) -> None:
-        """Begin anew with metrics that are kept over steps."""
-        for metric in self._compiled_objective().resets:
-            metric.reset_states()
 
     # --- steps ------------------------------------------------------------------------------------------
 
@@ -182,6 +102,24 @@ class Compiled(Network):
 
         return run
 
+    def _of_batch(self, mode: str, batch: Batch, reset_metrics: bool) -> Any:
+        """What a step of training or testing reports, as `train_on_batch` returns it: metrics are of the steps since
+        they were reset last, which `fit` and `evaluate` do not do at their end, and this does unless told not to."""
+        values = self.step_function(mode)(batch)
+        parts = self._parts(batch.weights is not None)
+        so_far = self._so_far if Tally.is_kept else None
+        if so_far is not None and len(so_far) != len(parts):  # there are new ones
+            so_far = None
+        if so_far is None and Tally.is_kept and not reset_metrics:
+            so_far = self.tally(by_steps=False)
+        if so_far is None:
+            shown = of_a_batch(parts, values, batch.rows)
+        else:
+            shown = so_far.add(values, batch, batch.size)
+        if reset_metrics and Tally.is_kept:
+            self.reset_metrics()
+        return one_or_list(shown)
+
     def _trained(self, mode: str) -> tuple[int, ...]:
         """What a plan of training depends on besides its kind. Raises RuntimeError for a model that is not compiled."""
         if mode != "predict":
@@ -190,7 +128,7 @@ class Compiled(Network):
 
     def _planned(self, mode: str, weighted: bool, trained: tuple[int, ...]) -> tuple[Any, bool]:
         functions = self.__dict__.setdefault("_functions", {})
-        key = mode, weighted, trained, () if mode == "predict" else tuple(map(id, self._added_metrics()))
+        key = mode, weighted, trained, () if mode == "predict" else tuple(map(id, self._reports()[1]))
         if key not in functions:
             functions[key] = self._function(mode, weighted)
         found: tuple[Any, bool] = functions[key]
@@ -256,7 +194,7 @@ class Compiled(Network):
             with control_dependencies(made.updates):
                 objects = iter(made.resets)
                 parts = [Part(LAST, next(objects).result()) if part.kind == LAST else part for part in parts]
-        parts = [*parts, *(Part(SAMPLES, tensor) for tensor in self._added_metrics())]
+        parts = [*parts, *self._added_parts()]
         return K.function(feeds, tensors_of(parts), updates, **self._run_options), bool(phases)
 
     def _updates_of_weights(self, loss: Any, weights: list[Any]) -> list[Any]:

@@ -8,8 +8,9 @@ from penstock.client.variable import Variable
 from penstock.errors import UnimplementedError
 from penstock.export import export
 from penstock.keras import backend as K
+from penstock.keras.backend.calls import Call
 from penstock.keras.engine.layer import Layer
-from penstock.keras.engine.node import Call, history_of
+from penstock.keras.engine.node import history_of
 from penstock.ops.basic import identity
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape

@@ -16,11 +16,13 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, counted_as, more_nodes, name_scope
 from penstock.keras import backend as K
+from penstock.keras.backend.calls import Call, running
 from penstock.keras.backend.state import unique_name
+from penstock.keras.engine.added_metrics import add_called, added
 from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain, resolved, takes
 from penstock.keras.engine.connect import connect
 from penstock.keras.engine.input_spec import check_inputs
-from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
+from penstock.keras.engine.node import History, Node, history_of, mask_of
 from penstock.keras.named import CustomObjectScope, made
 from penstock.keras.nested import flat, leaves, nested_leaves, one_or_list, structure_of, unique
 from penstock.layers import base
@@ -67,6 +69,7 @@ class Layer(base.Layer):
         super().__init__(trainable, name or unique_name(snake_case(type(self).__name__)), dtype, **kwargs)
         if shape is not None:
             self._batch_input_shape = tuple(shape)
+        self._metrics: list[Any] = []
         self._inbound_nodes: list[Node] = []
         self._outbound_nodes: list[Node] = []
 
@@ -118,6 +121,19 @@ class Layer(base.Layer):
         self._updates += flat(updates)
         for call in running.calls:
             call.updates += flat(updates)
+
+    def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
+        """Add to what models with this layer report: with aggregation="mean", the mean of the elements of `value` over
+        a pass; without, `value` is a metric object's result. Raises ValueError for what is neither, or has no name."""
+        metric = added(self, value, aggregation, name, is_model=not running.calls and self._is_of_calls())
+        for call in running.calls:
+            call.metrics.append(metric)
+        if not running.calls:
+            self._metrics.append(metric)
+
+    def _is_of_calls(self) -> bool:
+        """Whether this is a model between tensors."""
+        return False
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the outputs, by default that of the inputs. Raises TypeError if the layer does not take masks."""
@@ -197,6 +213,8 @@ class Layer(base.Layer):
                 self._build_once(pack([x.shape for x in tensors]))
                 check_inputs(getattr(self, "input_spec", None), tensors, self.name)
                 outputs = self.call(inputs, *args, **kwargs)
+                if call.called:
+                    add_called(self, call, running.calls)
                 outputs = _renewed(outputs, tensors)
                 if self.activity_regularizer is not None:
                     for output in flat(outputs):
@@ -236,7 +254,7 @@ class Layer(base.Layer):
                 output._keras_mask = of_output  # type: ignore[attr-defined]
 
     def _record(self, tensors: list[Any], results: list[Any], pack: Any, arguments: Any, call: Call) -> None:
-        node = Node(self, tensors, results, pack, arguments, call.updates, call.losses)
+        node = Node(self, tensors, results, pack, arguments, call.updates, call.losses, call.metrics)
         self._inbound_nodes.append(node)
         for tensor in tensors:
             history_of(tensor).layer._outbound_nodes.append(node)  # type: ignore[union-attr]

@@ -151,15 +151,18 @@ class Model(Compiled):
         queueing = {"max_queue_size": max_queue_size, "workers": workers}
         return self.predict(generator, None, verbose, steps, callbacks, **queueing)
 
-    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None) -> Any:
-        """One step of training; returns the loss, or a list of it and the metrics."""
+    def train_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True
+    ) -> Any:
+        """One step of training; returns the loss, or a list of it and the metrics, which with reset_metrics=False are
+        of the steps before as well, and of those to come."""
         batch = self._batch(x, y, sample_weight, class_weight)
-        return self._of_batch("train", batch)
+        return self._of_batch("train", batch, reset_metrics)
 
-    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """The loss and metrics of one batch."""
+    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
+        """The loss and metrics of one batch, as `train_on_batch` returns them."""
         batch = self._batch(x, y, sample_weight)
-        return self._of_batch("test", batch)
+        return self._of_batch("test", batch, reset_metrics)
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch."""

@@ -191,6 +191,16 @@ class Network(InnerGraph, Layer):
         return unique(self._losses, *(_of_weights(layer) for layer in self.sublayers()), of_calls)
 
     @property
+    def added_metrics(self) -> list[Any]:
+        """The metrics that its layers and it added: in its calls, in `build`, or of its tensors."""
+        calls = self._own_calls if self._nodes is None else self._nodes
+        own = [*self._metrics, *(metric for layer in self.sublayers() for metric in _metrics_built(layer))]
+        return [metric for node in calls for metric in node.metrics] + own
+
+    def _is_of_calls(self) -> bool:
+        return self._nodes is not None
+
+    @property
     def stateful(self) -> bool:  # type: ignore[override]
         return any(getattr(layer, "stateful", False) for layer in self.sublayers())
 
@@ -266,6 +276,13 @@ def _of_weights(layer: Any) -> list[Any]:
     """The losses of the weights of a layer and of those in it, but not of its calls."""
     inside = layer.sublayers() if isinstance(layer, Layer) else []
     return unique(getattr(layer, "_losses", []), *map(_of_weights, inside))
+
+
+def _metrics_built(layer: Any) -> list[Any]:
+    """Those that layers added outside of calls. Those of another model's tensors belong to that one."""
+    if not isinstance(layer, Layer) or layer._is_of_calls():
+        return []
+    return [*layer._metrics, *(metric for inside in layer.sublayers() for metric in _metrics_built(inside))]
 
 
 def _numbered(names: list[str]) -> list[str]:

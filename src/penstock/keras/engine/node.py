@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,8 +11,8 @@ from typing import Any, NamedTuple
 class Node:
     """A call of `layer` outside of other layers, from which models can be made.
 
-    `tensors` and `results` are flat; `pack` makes of tensors what the layer is called with. `updates` and `losses` are
-    those that the call added, in layers inside this one too.
+    `tensors` and `results` are flat; `pack` makes of tensors what the layer is called with. `updates`, `losses`
+    and `metrics` are those that the call added, in layers inside this one too.
     """
 
     layer: Any
@@ -23,6 +22,7 @@ class Node:
     arguments: dict[str, Any]
     updates: list[Any] = field(default_factory=list)
     losses: list[Any] = field(default_factory=list)
+    metrics: list[Any] = field(default_factory=list)
 
     @property
     def index(self) -> int:
@@ -91,23 +91,6 @@ def history_of(tensor: Any) -> History | None:
 def mask_of(tensor: Any) -> Any:
     """Which steps of `tensor` count: a bool tensor [n, time], or None for all."""
     return getattr(tensor, "_keras_mask", None)
-
-
-class Call:
-    """What a running call has added so far."""
-
-    def __init__(self) -> None:
-        self.updates: list[Any] = []
-        self.losses: list[Any] = []
-
-
-class _Running(threading.local):
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-
-
-running = _Running()
-"""The calls of layers that are running in this thread, the innermost last."""
 
 
 class Told:

@@ -16,8 +16,9 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph
 from penstock.keras import backend as K
+from penstock.keras.backend.calls import Call
 from penstock.keras.engine.layer import Layer
-from penstock.keras.engine.node import Call, history_of
+from penstock.keras.engine.node import history_of
 from penstock.keras.nested import flat, one_or_list
 from penstock.logging import get_logger
 

@@ -9,12 +9,13 @@ import numpy as np
 from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
+from penstock.keras.backend.calls import running
 from penstock.keras.engine.arguments import parameters_of, takes
 from penstock.keras.engine.input_layer import Input, InputLayer
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.model import Model
 from penstock.keras.engine.network import Network
-from penstock.keras.engine.node import history_of, running
+from penstock.keras.engine.node import history_of
 from penstock.keras.engine.topology import layer_from
 from penstock.keras.nested import flat
 from penstock.layers import base

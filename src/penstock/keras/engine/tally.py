@@ -34,12 +34,17 @@ class Tally:
     """
 
     loss_by_steps = True
+    is_kept = True
+    """Whether steps after a pass, and those that say so, go on with its metrics."""
 
     def __init__(self, parts: Callable[[bool], list[Part]], by_steps: bool) -> None:
         self._parts, self._by_steps = functools.cache(parts), by_steps and self.loss_by_steps
         self._kinds = [part.kind for part in self._parts(False)]
         self._sums: list[Any] = [0.0] * len(self._kinds)
         self._counts: list[Any] = [0.0] * len(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
 
     def add(self, values: list[Any], batch: Any, size: int) -> list[Any]:
         """What is logged for a batch that counts for `size` samples, for each part."""

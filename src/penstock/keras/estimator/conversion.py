@@ -79,8 +79,8 @@ def _estimator(model: Any, custom_objects: Any, model_dir: Any, config: Any) -> 
         loss = whole.total_loss
         if mode == ModeKeys.EVAL:
             means = {
-                name: mean(value)
-                for name, value in zip(whole.metrics_names, whole._make_objective().values, strict=True)
+                name: mean(value)  # those that layers add are none of an Estimator's, as in TensorFlow
+                for name, value in zip(whole._make_objective().names, whole._make_objective().values, strict=True)
                 if name != "loss"
             }
             return EstimatorSpec(mode, outputs, loss, eval_metric_ops=means, scaffold=scaffold)

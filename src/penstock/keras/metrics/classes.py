@@ -9,8 +9,10 @@ import numpy as np
 from penstock.client.default_names import snake_case
 from penstock.client.variable import Variable
 from penstock.export import export
-from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import control_dependencies, more_nodes, name_scope
 from penstock.keras import backend as K
+from penstock.keras.backend.calls import running
 from penstock.keras.backend.state import unique_name
 from penstock.keras.losses import functions as losses
 from penstock.keras.metrics import functions
@@ -41,6 +43,7 @@ class Metric:
         make = made("initializers", initializer)
         with control_dependencies(None), name_scope(self.name):
             weight = Variable(lambda: make(shape, dtype=kind), trainable=False, dtype=kind, name=name)
+        more_nodes(1)  # TensorFlow's variables of Keras are resources
         self.weights.append(weight)
         return weight
 
@@ -61,7 +64,12 @@ class Metric:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value, a step with these arguments included."""
         with control_dependencies(flat(self.update_state(*args, **kwargs))):
-            return self.result()
+            result = self.result()
+        if isinstance(result, Tensor):
+            result._metric_obj = self  # type: ignore[attr-defined]
+            for call in running.calls:
+                call.called.append((self, result))
+        return result
 
     def get_config(self) -> dict[str, Any]:
         return {"name": self.name, "dtype": self.dtype.name}

@@ -26,7 +26,7 @@ def take_loops() -> None:
     settings: Any = objective
     settings._TALLIED = False
     kind: Any = Tally
-    kind.loss_by_steps = False
+    kind.loss_by_steps = kind.is_kept = False
     bar: Any = Progbar
     bar._count = lambda bar: ""
     manner.of_now = KerasManner()

@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.client import initializers
 from penstock.graph.convert import convert_to_tensor
-from penstock.keras.engine.node import running
+from penstock.keras.backend.calls import running
 from penstock.keras.layers.core import Dropout
 
 _DRAWING = (initializers.RandomNormal, initializers.RandomUniform, initializers.TruncatedNormal,
