@@ -58,6 +58,9 @@ class Cell(Layer):
 
     gates = 1
     reset_after = False
+    implementation = 1
+    """2: a product is of all gates, for which the first of the masks counts."""
+    _rank_of_step = 2
 
     def __init__(
         self,
@@ -132,15 +135,9 @@ class Cell(Layer):
 
     def project(self, inputs: Any, training: Any = None) -> Any:
         """The part of all gates that depends on inputs [..., features]: one step's, or those of a whole sequence."""
-        parts = [inputs] * self.gates
-        if self.dropout > 0:  # the same elements are dropped in all steps
-            parts = [inputs * mask for mask in self._dropped("inputs", inputs, self.dropout, training)]
+        parts = self._without("inputs", inputs, self.dropout, training)
+        outputs = K.dot(parts[0], self.kernel) if len(parts) == 1 else _products(K.dot, parts, self.kernel, -1)
         bias = None if self.bias is None else self.bias[0] if self.reset_after else self.bias
-        if self.dropout > 0:
-            kernels = split(self.kernel, self.gates, 1)
-            outputs = concat([K.dot(x, kernel) for x, kernel in zip(parts, kernels, strict=True)], -1)
-        else:
-            outputs = K.dot(inputs, self.kernel)
         return outputs if bias is None else nn.bias_add(outputs, bias)
 
     def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
@@ -156,31 +153,47 @@ class Cell(Layer):
         return [zeros([rows, size], dtype or inputs.dtype) for size in flat(self.state_size)]
 
     def _recurrent(self, h: Any, training: Any) -> list[Any]:
-        """The previous output, once for each gate."""
-        if self.recurrent_dropout <= 0:
-            return [h] * self.gates
-        return [h * mask for mask in self._dropped("states", h, self.recurrent_dropout, training)]
+        """The previous output, once for each gate or for all."""
+        return self._without("states", h, self.recurrent_dropout, training)
 
-    def _dropped(self, what: str, like: Any, rate: float, training: Any) -> list[Any]:
-        """For each gate, what to multiply by: a mask for each sample, the same in all steps."""
+    def _without(self, what: str, x: Any, rate: float, training: Any) -> list[Any]:
+        """`x` without what is dropped, the same in all steps: once for each gate, or once for all."""
+        if rate <= 0:
+            return [x]
+        masks = self._dropped(what, self._sizes_of_mask(x), x.dtype, rate, training)
+        return [x * mask for mask in (masks[:1] if self.implementation == 2 else masks)]
+
+    def _dropped(self, what: str, sizes: list[Any], dtype: Any, rate: float, training: Any) -> list[Any]:
+        """For each gate, what to multiply by: NumPy's generator draws the seed of each, as in Keras."""
         if what not in self._masks:
-            sizes = self._sizes_of_mask(like)
-
-            def mask() -> Any:
-                ones = cast(fill(stack(sizes), 1.0), like.dtype)
-                return K.in_train_phase(lambda: nn.dropout(ones, 1.0 - rate), ones, training)
-
-            self._masks[what] = [mask() for _ in range(self.gates)]
+            whole = cast(fill(stack(sizes), 1.0), dtype)
+            self._masks[what] = [
+                K.in_train_phase(lambda: K.dropout(whole, rate), whole, training) for _ in range(self.gates)
+            ]
         return self._masks[what]
 
     def _sizes_of_mask(self, like: Any) -> list[Any]:
-        return [shape(like)[0], *([1] * (like.shape.ndims - 2)), like.shape.as_list()[-1]]
+        """Those of a step, with one step for all of a sequence."""
+        sizes, dims = like.shape.as_list(), shape(like)
+        found = [dims[i] if size is None else size for i, size in enumerate(sizes)]
+        if len(sizes) > self._rank_of_step:
+            found[1] = 1
+        return found
 
-    def begin(self, states: list[Any], training: Any = None) -> None:
-        """Draw masks for a new sequence, outside of its loop."""
+    def begin(self, sizes: list[Any], states: list[Any], training: Any = None) -> None:
+        """Draw masks for a new sequence, outside of its loop: for inputs of `sizes`, then for the first of `states`."""
         self._masks.clear()
+        if self.dropout > 0:
+            self._dropped("inputs", sizes, states[0].dtype, self.dropout, training)
         if self.recurrent_dropout > 0:
-            self._dropped("states", states[0], self.recurrent_dropout, training)
+            like = states[0]
+            self._dropped("states", self._sizes_of_mask(like), like.dtype, self.recurrent_dropout, training)
+
+
+def _products(product: Any, parts: list[Any], kernel: Any, axis: int) -> Any:
+    """The product of each part and the kernel of its gate, beside each other along `axis`."""
+    kernels = split(kernel, len(parts), kernel.shape.ndims - 1)
+    return concat([product(x, of_gate) for x, of_gate in zip(parts, kernels, strict=True)], axis)
 
 
 def takes_constants(cell: Any) -> bool:
@@ -239,24 +252,24 @@ class GRUCell(Cell):
 
     def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
         (before,) = states
-        for_z, for_r, for_candidate = self._recurrent(before, training)
+        parts = self._recurrent(before, training)
+        if len(parts) == 1:  # without what is dropped in what is kept, too
+            (before,) = parts
         x_gates, x_candidate = projected[:, : 2 * self.units], projected[:, 2 * self.units :]
         kernel_gates = self.recurrent_kernel[:, : 2 * self.units]
         kernel_candidate = self.recurrent_kernel[:, 2 * self.units :]
         if self.reset_after:
-            inner = matmul(before, self.recurrent_kernel)
+            kernel = self.recurrent_kernel
+            inner = matmul(before, kernel) if len(parts) == 1 else _products(matmul, parts, kernel, 1)
             if self.bias is not None:
                 inner = nn.bias_add(inner, self.bias[1])
             z, r = split(self.recurrent_activation(x_gates + inner[:, : 2 * self.units]), 2, 1)
             candidate = self.activation(x_candidate + r * inner[:, 2 * self.units :])
         else:
-            if self.recurrent_dropout > 0:
-                parts = split(kernel_gates, 2, 1)
-                inner = concat([matmul(for_z, parts[0]), matmul(for_r, parts[1])], 1)
-            else:
-                inner = matmul(before, kernel_gates)
+            one = len(parts) == 1
+            inner = matmul(before, kernel_gates) if one else _products(matmul, parts[:2], kernel_gates, 1)
             z, r = split(self.recurrent_activation(x_gates + inner), 2, 1)
-            candidate = self.activation(x_candidate + matmul(r * for_candidate, kernel_candidate))
+            candidate = self.activation(x_candidate + matmul(r * parts[-1], kernel_candidate))
         output = z * before + (1.0 - z) * candidate
         return output, [output]
 
@@ -314,10 +327,9 @@ class LSTMCell(Cell):
 
     def _from_output(self, h: Any, training: Any) -> Any:
         """The part of all gates that depends on the previous output."""
-        if self.recurrent_dropout <= 0:
-            return matmul(h, self.recurrent_kernel)
-        parts = zip(self._recurrent(h, training), split(self.recurrent_kernel, 4, 1), strict=True)
-        return concat([matmul(part, kernel) for part, kernel in parts], 1)
+        parts = self._recurrent(h, training)
+        one = len(parts) == 1
+        return matmul(parts[0], self.recurrent_kernel) if one else _products(matmul, parts, self.recurrent_kernel, 1)
 
 
 @export("keras.layers.StackedRNNCells")
@@ -345,6 +357,15 @@ class StackedRNNCells(Layer):
                 own = TensorShape(input_shape)
                 cell._build_once([own, *constants] if constants and takes_constants(cell) else own)
             input_shape = [rows, flat(getattr(cell, "output_size", cell.state_size))[0]]
+
+    def begin(self, sizes: list[Any], states: list[Any], training: Any = None) -> None:
+        """`Cell.begin` of all cells that are such, each of which takes what the one below gives."""
+        left = list(states)
+        for cell in self.cells:
+            if isinstance(cell, Cell):
+                cell.begin(sizes, left, training)
+            left = left[len(flat(cell.state_size)) :]
+            sizes = [sizes[0], flat(getattr(cell, "output_size", cell.state_size))[0]]
 
     def call(self, inputs: Any, states: Any, constants: Any = None) -> tuple[Any, list[Any]]:
         left = flat(states)

@@ -19,6 +19,8 @@ from penstock.tensor.shapes import TensorShape
 class ConvLSTM2DCell(LSTMCell):
     """A step over images [n, h, w, c]. The convolution of the inputs may shrink them, that of the states does not."""
 
+    _rank_of_step = 4
+
     def __init__(
         self,
         filters: int,
@@ -79,10 +81,8 @@ class ConvLSTM2DCell(LSTMCell):
 
     def project(self, inputs: Any, training: Any = None) -> Any:
         """The convolution of one step's images, or of those of a whole sequence, as one batch."""
-        parts, kernels = [inputs], [self.kernel]
-        if self.dropout > 0:
-            parts = [inputs * mask for mask in self._dropped("inputs", inputs, self.dropout, training)]
-            kernels = split(self.kernel, 4, 3)
+        parts = self._without("inputs", inputs, self.dropout, training)
+        kernels = [self.kernel] if len(parts) == 1 else split(self.kernel, 4, 3)
         steps = inputs.shape.ndims == 5
         if steps:
             sizes = inputs.shape.as_list()
@@ -92,7 +92,7 @@ class ConvLSTM2DCell(LSTMCell):
             K.conv2d(x, kernel, self.strides, self.padding, self.data_format, self.dilation_rate)
             for x, kernel in zip(parts, kernels, strict=True)
         ]
-        outputs = concat(convolved, self._channels) if self.dropout > 0 else convolved[0]
+        outputs = concat(convolved, self._channels) if len(parts) > 1 else convolved[0]
         if self.bias is not None:
             outputs = nn.bias_add(outputs, self.bias, "NCHW" if self._channels == 1 else "NHWC")
         if not steps:
@@ -102,11 +102,13 @@ class ConvLSTM2DCell(LSTMCell):
         return reshape(outputs, [*first, *(dims[i + 1] if n is None else n for i, n in enumerate(of_step))])
 
     def _from_output(self, h: Any, training: Any) -> Any:
-        if self.recurrent_dropout <= 0:
-            return K.conv2d(h, self.recurrent_kernel, padding="same", data_format=self.data_format)
-        parts = zip(self._recurrent(h, training), split(self.recurrent_kernel, 4, 3), strict=True)
-        convolved = [K.conv2d(x, kernel, padding="same", data_format=self.data_format) for x, kernel in parts]
-        return concat(convolved, self._channels)
+        parts = self._recurrent(h, training)
+        kernels = [self.recurrent_kernel] if len(parts) == 1 else split(self.recurrent_kernel, 4, 3)
+        convolved = [
+            K.conv2d(x, kernel, padding="same", data_format=self.data_format)
+            for x, kernel in zip(parts, kernels, strict=True)
+        ]
+        return concat(convolved, self._channels) if len(parts) > 1 else convolved[0]
 
     def _sizes_of_mask(self, like: Any) -> list[Any]:
         dims = shape(like)

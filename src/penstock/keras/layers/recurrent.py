@@ -126,13 +126,15 @@ class RNN(Layer):
     def _run(self, x: Any, states: list[Any], constants: Any, mask: Any, training: Any) -> tuple[Any, Any, list[Any]]:
         cell = self.cell
         if isinstance(cell, Cell):  # all inputs are projected before the loop
-            cell.begin(states, training)
+            cell.begin(cell._sizes_of_mask(x) if cell.dropout else [], states, training)
 
             def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
                 return cell.step(x, states, training)
 
             x = cell.project(x, training)
         else:
+            if isinstance(cell, StackedRNNCells):
+                cell.begin([shape(x)[0], x.shape.as_list()[-1]], states)
             arguments = {"training": training} if "training" in parameters_of(type(cell).call) else {}
             if constants:
                 arguments["constants"] = constants
