@@ -13,23 +13,14 @@ from penstock.errors import UnimplementedError
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, counted_as, name_scope
 from penstock.keras import backend as K, optimizers
-from penstock.keras.engine.batches import (
-    Arrays,
-    Batch,
-    Elements,
-    Generated,
-    Repeated,
-    Source,
-    arrays_of,
-    check_sizes,
-    dense_rows,
-    is_elements,
-    is_generator,
-    sample_weights_of,
-    whole,
-)
+from penstock.keras.engine.array_source import Arrays, Repeated
+from penstock.keras.engine.arrays import arrays_of, dense_rows
+from penstock.keras.engine.batches import Batch, Source, check_sizes, whole
+from penstock.keras.engine.elements import Elements, is_elements
+from penstock.keras.engine.generated import Generated, is_generator
 from penstock.keras.engine.input_layer import Input
 from penstock.keras.engine.reports import Reports
+from penstock.keras.engine.sample_weights import sample_weights_of
 from penstock.keras.engine.tally import LAST, Part, Tally, of_a_batch, tensors_of
 from penstock.keras.nested import flat, leaves, one_or_list, structure_of
 from penstock.keras.optimizers.base import updates_of

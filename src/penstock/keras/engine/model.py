@@ -6,8 +6,10 @@ from typing import Any
 
 from penstock.export import export
 from penstock.keras.engine import training
-from penstock.keras.engine.batches import Arrays, Elements, Generated, Repeated, is_elements, is_generator, part
+from penstock.keras.engine.array_source import Arrays, Repeated, part
 from penstock.keras.engine.compiled import Compiled
+from penstock.keras.engine.elements import Elements, is_elements
+from penstock.keras.engine.generated import Generated, is_generator
 from penstock.keras.nested import one_or_list
 
 

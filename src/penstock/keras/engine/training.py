@@ -8,7 +8,8 @@ import numpy as np
 
 from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
 from penstock.keras.callbacks.logs import Logs
-from penstock.keras.engine.batches import Arrays, Source
+from penstock.keras.engine.array_source import Arrays
+from penstock.keras.engine.batches import Source
 from penstock.keras.nested import flat, one_or_list
 from penstock.keras.utils import manner
 

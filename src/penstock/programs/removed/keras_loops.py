@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.keras import backend as K
 from penstock.keras.engine import objective
-from penstock.keras.engine.batches import Arrays, shuffled
+from penstock.keras.engine.array_source import Arrays, shuffled
 from penstock.keras.engine.tally import Tally
 from penstock.keras.metrics import functions as metrics_functions
 from penstock.keras.utils import manner

@@ -15,7 +15,7 @@ import numpy as np
 
 from penstock.contrib.framework.checks import is_tensor
 from penstock.keras import backend as K, losses
-from penstock.keras.engine.batches import weights_of_classes
+from penstock.keras.engine.sample_weights import weights_of_classes
 from penstock.keras.utils.inner import to_list
 
 
