@@ -223,3 +223,40 @@ def test_a_loss_that_does_not_depend_on_a_weight_is_an_error_with_its_name() -> 
     weight, other = tf.Variable(START), tf.Variable(START, name="unused")
     with pytest.raises(ValueError, match="unused"):
         O.SGD().get_updates(tf.reduce_sum(weight), [weight, other])
+
+
+@pytest.mark.parametrize(("made", "second"), [
+    (lambda: O.SGD(lr=0.01, momentum=0.9), 14.951112),
+    (lambda: O.RMSprop(lr=0.01), 14.760089),
+    (lambda: O.Adagrad(lr=0.01), 15.605248),
+    (lambda: O.Adam(lr=0.01), 15.6025),
+    (lambda: O.Nadam(lr=0.01), 15.580211),
+])  # fmt: skip
+def test_an_optimizer_made_before_clear_session_trains_the_first_model_after_it(
+    made: Callable[[], Any], second: float
+) -> None:
+    K = tf.keras.backend
+    optimizer = made()
+    K.clear_session()
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,), kernel_initializer="ones")])
+    model.compile(optimizer=optimizer, loss="mse")
+    losses = model.fit(np.ones((8, 4)), np.zeros((8, 3)), epochs=2, verbose=0).history["loss"]
+    np.testing.assert_allclose(losses, [16.0, second], rtol=1e-6)  # TensorFlow 1.15's
+    assert K.get_value(optimizer.iterations) == 2 and K.get_value(optimizer.lr) == np.float32(0.01)
+
+
+def test_a_rate_that_was_set_before_clear_session_is_the_rate_after_it() -> None:
+    optimizer = O.SGD(lr=0.5)
+    optimizer.lr = 0.25
+    tf.keras.backend.clear_session()
+    assert tf.keras.backend.get_value(optimizer.lr) == 0.25
+
+
+def test_an_optimizer_that_has_trained_keeps_to_its_graph() -> None:
+    optimizer = O.SGD(lr=0.5)
+    weight = tf.Variable(1.0)
+    optimizer.minimize(weight * 2.0, [weight])
+    tf.keras.backend.clear_session()
+    other = tf.Variable(1.0)
+    with pytest.raises(ValueError, match="graph"):  # as TensorFlow 1.15 does
+        optimizer.minimize(other * 2.0, [other])

@@ -14,29 +14,27 @@ import numpy as np
 from penstock.api.namespace import names_in
 from penstock.client.replicas import here, scaled_by_replicas
 from penstock.client.resource_variable import ResourceVariable
-from penstock.client.trackable import Constant, Trackable, TrackableReference
+from penstock.client.trackable import Constant, TrackableReference
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.gradients.gradients import gradients
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import control_dependencies, counted_as, name_scope
+from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K
 from penstock.keras.named import described, from_description
 from penstock.keras.nested import flat
+from penstock.keras.optimizers.numbers import RATES, SCHEDULE, Numbers, number_in_variable
 from penstock.keras.optimizers.schedules import classes as schedules
 from penstock.ops.basic import group
 from penstock.ops.cast import cast
 from penstock.ops.clip import clip_by_norm, clip_by_value
 from penstock.train import optimizer as train_optimizer
 
-_SCHEDULE = schedules.LearningRateSchedule
-_RATES = (Variable, Tensor, _SCHEDULE)
-
 
 @export("keras.optimizers.Optimizer")
-class Optimizer(Trackable):
+class Optimizer(Numbers):
     """Makes the nodes of a training step. Subclasses define `_slots` and `_update`; those of programs define
     `get_updates` and `get_config`, and make their variables themselves, `lr` and `iterations` among them.
 
@@ -46,7 +44,7 @@ class Optimizer(Trackable):
     """
 
     _has_own_slots = True
-    _untracked = frozenset({"_of", "_constants", "updates"})
+    _untracked = frozenset({"_of", "_constants", "_numbers", "updates"})
     _slots: tuple[str, ...] = ()
     """What it keeps for each weight, in the order of files."""
     _counts_first = True
@@ -72,32 +70,20 @@ class Optimizer(Trackable):
         self._of: dict[str, list[Any]] = {}
         self._slotted: list[int] = []
         self.updates: list[Any] = []
+        self._numbers = {}
         if lr is None:
             return
         self.initial_decay = decay
-        with name_scope(type(self).__name__):
-            self.iterations = _variable(np.int64(0), "iterations")
-            if isinstance(lr, dict):
-                lr = schedules.deserialize(lr)
-            if callable(lr) and not isinstance(lr, _SCHEDULE):
-                lr = lr()
-            self._lr = lr if isinstance(lr, _RATES) else _variable(np.float32(lr), "lr")
-            self.decay = _variable(np.float32(decay), "decay")
-
-    @property
-    def lr(self) -> Any:
-        """The variable with the learning rate; assigning a number sets it; a variable, tensor or schedule takes its
-        place."""
-        return self._lr
-
-    @lr.setter
-    def lr(self, value: Any) -> None:
-        if isinstance(value, _RATES) or isinstance(vars(self).get("_lr"), _SCHEDULE | None):
-            self._lr = value
+        self._number("iterations", np.int64(0))
+        if isinstance(lr, dict):
+            lr = schedules.deserialize(lr)
+        if callable(lr) and not isinstance(lr, SCHEDULE):
+            lr = lr()
+        if isinstance(lr, RATES):
+            self._lr = lr
         else:
-            K.set_value(self._lr, value)
-
-    learning_rate = lr
+            self._number("_lr", np.float32(lr))
+        self._number("decay", np.float32(decay))
 
     # --- for subclasses ---------------------------------------------------------------------------------
 
@@ -129,6 +115,7 @@ class Optimizer(Trackable):
 
     def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
         """The nodes of a training step for these weights; of all replicas together, if it is called in each."""
+        self._come_along()
         grads = self.get_gradients(scaled_by_replicas(loss), params)
         if here.replica is not None:
 
@@ -161,6 +148,7 @@ class Optimizer(Trackable):
         if not found:
             names = [param.name for _, param in pairs]
             raise ValueError(f"No gradients provided for any variable: {names}.")
+        self._come_along()
         with name_scope(name, type(self).__name__):
             return group(*self._updates([grad for grad, _ in found], [param for _, param in found]))
 
@@ -183,7 +171,7 @@ class Optimizer(Trackable):
         self.make_slots(params)
         places = [self._slotted.index(id(param)) for param in params]
         lr = self._lr
-        rate = convert_to_tensor(lr(self.iterations.value()) if isinstance(lr, _SCHEDULE) else lr)
+        rate = convert_to_tensor(lr(self.iterations.value()) if isinstance(lr, SCHEDULE) else lr)
         if self.initial_decay > 0:
             rate = rate * (1.0 / (1.0 + self.decay.value() * cast(self.iterations.value(), "float32")))
         t = cast(self.iterations.value() + 1, "float32")
@@ -205,6 +193,7 @@ class Optimizer(Trackable):
         """Create what is kept for each weight, once."""
         if self._makes_updates():
             return
+        self._come_along()
         new = [param for param in params if id(param) not in self._slotted]
         with control_dependencies(None), name_scope(f"training/{type(self).__name__}"):
             made = {name: [self._slot(name, p) for p in new] for name in self._stored_slots()}
@@ -227,7 +216,7 @@ class Optimizer(Trackable):
         if self._makes_updates():
             return super()._checkpoint_dependencies
         found = [TrackableReference("iter", self.iterations)]
-        saved = [name for name in self._saved_hypers if not isinstance(getattr(self, name), _SCHEDULE)]
+        saved = [name for name in self._saved_hypers if not isinstance(getattr(self, name), SCHEDULE)]
         return found + [TrackableReference(name, self._setting(name)) for name in saved]
 
     def _setting(self, name: str) -> Any:
@@ -296,7 +285,7 @@ class Optimizer(Trackable):
 
     def _value(self, name: str) -> Any:
         value = self._name if name == "name" else getattr(self, name)
-        if isinstance(value, _SCHEDULE):
+        if isinstance(value, SCHEDULE):
             return schedules.serialize(value)
         return float(K.get_value(value)) if hasattr(value, "initializer") else value
 
@@ -316,12 +305,6 @@ def updates_of(optimizer: Any, loss: Any, params: list[Any]) -> list[Any]:
     return made
 
 
-def _variable(value: Any, name: str) -> Any:
-    """State of an optimizer: a variable that is not trained."""
-    with counted_as(0):  # TensorFlow makes it with the first step
-        return Variable(value, trainable=False, name=name)
-
-
 def apply_op(op: str, p: Any, slots: dict[str, Any], **inputs: Any) -> Any:
     """One of TensorFlow's training ops, for a weight and its slots."""
     of_resource = isinstance(p, ResourceVariable)
@@ -338,7 +321,7 @@ class TFOptimizer:
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = optimizer
         with name_scope("TFOptimizer"):
-            self.iterations = _variable(np.int64(0), "iterations")
+            self.iterations = number_in_variable(np.int64(0), "iterations")
         self.updates: list[Any] = []
 
     @property

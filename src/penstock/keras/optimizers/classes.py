@@ -12,9 +12,8 @@ import numpy as np
 
 from penstock.export import export
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
-from penstock.keras.optimizers.base import Optimizer, _variable, apply_op
+from penstock.keras.optimizers.base import Optimizer, apply_op
 from penstock.ops.arithmetic import maximum
 from penstock.ops.cast import cast
 from penstock.ops.unary import sqrt, square
@@ -36,14 +35,14 @@ class SGD(Optimizer):
     _slots = ("moment",)
     _saved_hypers = ("decay", "learning_rate", "momentum")
     _saved_slots: Mapping[str, str] = {"moment": "momentum"}
+    momentum: Any
 
     def __init__(
         self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, name: str = "SGD", **kwargs: Any
     ) -> None:
         super().__init__(_rate(learning_rate, kwargs), name=name, **kwargs)
         self._momentum = float(momentum)
-        with name_scope(type(self).__name__):
-            self.momentum = _variable(np.float32(momentum), "momentum")
+        self._number("momentum", np.float32(momentum))
         self.nesterov = nesterov
 
     def _kept_slots(self) -> tuple[str, ...]:
@@ -251,6 +250,7 @@ class Nadam(Optimizer):
     _hypers = ("name", "learning_rate", "decay", "beta_1", "beta_2", "epsilon")
     _saved_hypers = ("beta_1", "beta_2", "decay", "learning_rate", "momentum_cache")
     _slots = ("m", "v")
+    m_schedule: Any
 
     def __init__(
         self,
@@ -267,8 +267,7 @@ class Nadam(Optimizer):
         self.initial_decay = 0.0  # of the rate
         self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
         self.epsilon, self.schedule_decay = K.epsilon() if epsilon is None else epsilon, schedule_decay
-        with name_scope(type(self).__name__):
-            self.m_schedule = _variable(np.float32(1.0), "m_schedule")
+        self._number("m_schedule", np.float32(1.0))
 
     @property
     def momentum_cache(self) -> Any:
