@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -155,3 +156,14 @@ def test_linear_operators_tell_their_sizes_as_tensors() -> None:
 def test_an_argument_that_would_change_the_result_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="decode_raw takes only fixed_length=None"):
         v2.io.decode_raw(tf.constant(["ab"]), tf.uint8, fixed_length=4)
+
+
+def test_namespaces_of_version_2_are_imported_as_modules() -> None:
+    columns = importlib.import_module("penstock.compat.v2.feature_column")
+    assert columns is v2.feature_column and columns.numeric_column("age").shape == (1,)
+    assert importlib.import_module("penstock.compat.v2.io.gfile") is v2.io.gfile
+    assert importlib.import_module("penstock.compat.v2.keras.layers") is tf.keras.layers
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("penstock.compat.v2.feature_columns")
+    with pytest.raises(ModuleNotFoundError):  # a function, not a module
+        importlib.import_module("penstock.compat.v2.nn.relu")

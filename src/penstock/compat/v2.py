@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from penstock.api.alias import spec_of
 from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import Variable as AnyVariable
 from penstock.compat.v2_arguments import INSTEAD, signature_of, with_arguments
@@ -89,4 +93,20 @@ def _namespace(path: str) -> ModuleType:
     return sys.modules.setdefault(module.__name__, module)
 
 
+class _Namespaces(MetaPathFinder):
+    """`import tensorflow.compat.v2.feature_column` gives the namespace that is called so."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(__name__ + "."):
+            return None
+        found: Any = sys.modules[__name__]
+        for name in fullname.removeprefix(__name__ + ".").split("."):
+            found = getattr(found, name, None)
+        return spec_of(fullname, found) if isinstance(found, ModuleType) else None
+
+
 sys.modules[__name__].__class__ = Version2
+__path__: list[str] = []  # it has modules, which `_Namespaces` finds
+sys.meta_path.insert(0, _Namespaces())
