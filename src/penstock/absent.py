@@ -151,7 +151,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.checkpoint.*", "tf.train.Checkpoint saves attributes with variables: keep numbers in a tf.Variable."),
     ("tf.train.experimental.*", _SAVE),
     ("tf.contrib.constrained_optimization", "Add the constraints to the loss, with weights that a program changes."),
-    ("tf.contrib.copy_graph tf.contrib.meta_graph_transform tf.contrib.receptive_field", _CLEANING),
+    ("tf.contrib.copy_graph tf.contrib.meta_graph_transform", _CLEANING),
     ("tf.contrib.decision_trees", "tf.contrib.tensor_forest grows forests."),
     ("tf.contrib.ndlstm tf.contrib.recurrent", _RECURRENT),
     ("tf.contrib.kernel_methods tf.contrib.specs tf.contrib.sparsemax", _LAYERS),

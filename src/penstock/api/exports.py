@@ -731,6 +731,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "create_eval_graph create_training_graph experimental_create_eval_graph experimental_create_training_graph"
         ),
     },
+    "penstock.contrib.receptive_field": {
+        "penstock.contrib.receptive_field.field": "compute_receptive_field_from_graph_def",
+        "penstock.contrib.receptive_field.order": "get_compute_order",
+    },
     "penstock.contrib.resampler": {
         "penstock.ops.image_resampler": "resampler",
     },
