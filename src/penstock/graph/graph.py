@@ -547,9 +547,7 @@ class Graph:
 
         Raises TypeError for a program's own kind of context, which TensorFlow tells of each new operation.
         """
-        from penstock.graph.contexts import ControlFlowContext
-
-        if context is not None and not isinstance(context, ControlFlowContext):
+        if context is not None and not hasattr(context, "entered"):  # their module imports this one
             raise TypeError(
                 f"{type(context).__name__} is no context of a cond or while_loop; to see what operations are built, "
                 "compare graph.get_operations() before and after."
