@@ -135,3 +135,17 @@ def test_one_encoder_has_several_decoders() -> None:
     np.testing.assert_allclose(state[1], [0.04758789, 0.21439077, 0.02818334], rtol=1e-4)
     with pytest.raises(ValueError, match="decoder_inputs_dict"):
         legacy_seq2seq.one2many_rnn_seq2seq(encoder, {"z": decoder}, *arguments)
+
+
+def test_an_attention_decoder_needs_inputs_only_where_no_loop_function_gives_them() -> None:
+    cell, states, start = tf.nn.rnn_cell.BasicRNNCell(3), tf.ones([2, 4, 5]), tf.ones([2, 3])
+    given = []
+
+    def loop_function(previous: Any, step: int) -> Any:
+        given.append((step, previous.shape.as_list()))
+        return previous
+
+    outputs, _ = legacy_seq2seq.attention_decoder(
+        [tf.zeros([2, 3]), None, None], start, states, cell, loop_function=loop_function
+    )
+    assert given == [(1, [2, 3]), (2, [2, 3])] and [each.shape.as_list() for each in outputs] == 3 * [[2, 3]]

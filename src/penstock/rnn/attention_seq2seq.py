@@ -73,7 +73,8 @@ def attention_decoder(
                     mixtures.append(reshape(mixed, [-1, size]))
             return mixtures
 
-        inputs = [convert_to_tensor(given) for given in decoder_inputs]
+        # None: for steps that a loop function gives their inputs.
+        inputs = [given if given is None else convert_to_tensor(given) for given in decoder_inputs]
         if initial_state_attention:
             seen = attention(initial_state)
         else:
