@@ -62,3 +62,18 @@ def test_a_loss_that_takes_labels_last_gets_logits_then_labels() -> None:
         LOGITS, TARGETS, WEIGHTS, softmax_loss_function=lambda inputs, labels: tf.reduce_sum(inputs, 1)
     )
     np.testing.assert_allclose(run(loss), (LOGITS.sum(2) * WEIGHTS).sum() / WEIGHTS.sum())
+
+
+def test_a_loss_function_gets_targets_of_any_shape_such_as_smoothed_labels() -> None:
+    logits = [np.float32([[1, 2, 4], [0, 3, 1]])]
+    labels = [np.float32([[0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])]
+    weights = [np.float32([1, 0.5])]
+    found = legacy_seq2seq.sequence_loss_by_example(
+        logits,
+        labels,
+        weights,
+        average_across_timesteps=False,
+        softmax_loss_function=tf.nn.softmax_cross_entropy_with_logits,
+    )
+    logs = logits[0] - np.log(np.exp(logits[0]).sum(1, keepdims=True))
+    np.testing.assert_allclose(run(found), -(labels[0] * logs).sum(1) * weights[0], rtol=1e-5)

@@ -104,8 +104,8 @@ def sequence_loss_by_example(
 ) -> Tensor:
     """Weighted cross-entropy of each row, [batch], of a list over steps of logits [batch, classes].
 
-    targets, weights: lists of [batch]. Raises ValueError for lists of different lengths (TF:
-    tf.contrib.legacy_seq2seq.sequence_loss_by_example).
+    targets, weights: lists of [batch]; `softmax_loss_function(labels=, logits=)` gets targets as they are, of any
+    shape. Raises ValueError for lists of different lengths (TF: tf.contrib.legacy_seq2seq.sequence_loss_by_example).
     """
     if not len(logits) == len(targets) == len(weights):
         raise ValueError(
@@ -113,7 +113,10 @@ def sequence_loss_by_example(
         )
     with name_scope(name, "sequence_loss_by_example", [*logits, *targets, *weights]):
         losses = [
-            _cross_entropy(reshape(target, [-1]), logit, softmax_loss_function) * weight
+            _cross_entropy(
+                reshape(target, [-1]) if softmax_loss_function is None else target, logit, softmax_loss_function
+            )
+            * weight
             for logit, target, weight in zip(logits, targets, weights, strict=True)
         ]
         total = add_n(losses)
