@@ -98,8 +98,9 @@ CASES = {
         "tick = ax.xaxis.get_major_ticks()[0]\ntick.label.set_fontsize(5)\ntick.label1On = False\n"
         "print(tick.label1.get_fontsize(), tick.label1.get_visible(), len(plt.contour(np.eye(3)).collections))\n"
         "fig.canvas.draw()\nprint(np.frombuffer(fig.canvas.tostring_rgb(), np.uint8).reshape(50, 100, 3).shape)\n"
-        "print(plt.subplot(4 / 2, 2, 1) is not None, ax.set_xlim(xmin=0, xmax=3))\n",
-        "1 True 0\nhere 1 spectral\n5.0 False 1\n(50, 100, 3)\nTrue (0.0, 3.0)\n",
+        "print(plt.subplot(4 / 2, 2, 1) is not None, ax.set_xlim(xmin=0, xmax=3))\n"
+        "plt.close('all')\nfig.canvas.draw()\nprint(len(fig.canvas.tostring_rgb()))\n",
+        "1 True 0\nhere 1 spectral\n5.0 False 1\n(50, 100, 3)\nTrue (0.0, 3.0)\n15000\n",
     ),
     "arguments and names of scikit-learn": (
         "import numpy as np\nfrom sklearn.model_selection import KFold, GridSearchCV\n"

@@ -51,6 +51,8 @@ def patch_pyplot(pyplot: Any) -> None:
 def patch_figure(figure: Any) -> None:
     figure.Figure.add_subplot = _of_whole(figure.Figure.add_subplot)
     rename_keywords(figure.Figure, "savefig", {"frameon": None, "quality": None, "papertype": None}, "savefig")
+    if hasattr(figure.Figure, "_set_base_canvas"):
+        figure.Figure._set_base_canvas = _keeping_the_canvas(figure.Figure._set_base_canvas)
 
 
 def patch_axis(axis: Any) -> None:
@@ -157,6 +159,17 @@ def _visible(part: str) -> property:
     return property(
         lambda self: getattr(self, part).get_visible(), lambda self, value: getattr(self, part).set_visible(value)
     )
+
+
+def _keeping_the_canvas(set_base_canvas: Callable[..., None]) -> Callable[..., None]:
+    """A closed figure keeps the canvas that it is drawn on, whose pixels programs read, as until 3.10."""
+
+    @functools.wraps(set_base_canvas)
+    def kept(self: Any) -> None:
+        if not hasattr(getattr(self, "canvas", None), "buffer_rgba"):
+            set_base_canvas(self)
+
+    return kept
 
 
 def _rgb(self: Any) -> bytes:
