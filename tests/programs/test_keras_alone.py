@@ -286,3 +286,21 @@ def test_epochs_shuffle_the_order_of_the_last_one_and_metrics_are_those_of_batch
         "[(3.25, 0.25), (1.0, 0.5), (2.75, 0.25), (2.0, 0.5)] ['val_loss', 'val_acc', 'loss', 'acc'] 14",
     ]
     assert header == "Epoch 1/1" and last.startswith(" - ") and last.endswith("s - loss: 5.0000 - acc: 1.0000")
+
+
+ACTIVITY = """
+import numpy as np
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.regularizers import l1
+
+x = Input((2,))
+model = Model(x, Dense(2)(Dense(2, kernel_initializer="ones", activity_regularizer=l1(0.1))(x)))
+model.compile("sgd", lambda y_true, y_pred: 0 * y_pred)
+print(round(float(model.test_on_batch(np.ones((4, 2)), np.ones((4, 2)))), 4))
+"""
+
+
+def test_regularizers_of_activities_are_of_the_whole_batch(tmp_path: Path) -> None:
+    """0.1 of 4 * 2 activities of 2, as Keras 2.2.5 gives it; TensorFlow's divide it by the samples."""
+    assert output_of(tmp_path, ACTIVITY) == "1.6\n"

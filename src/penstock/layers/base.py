@@ -20,6 +20,8 @@ from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
+from penstock.ops.array import shape as shape_of
+from penstock.ops.cast import cast
 from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
@@ -124,6 +126,13 @@ class Layer(WithWeights):
 
     add_variable = add_weight
 
+    _activity_is_of_a_sample = True
+
+    def _activity_loss(self, output: Any) -> Any:
+        """What `activity_regularizer` says of an output, for each sample, as in TensorFlow 1.15."""
+        loss = convert_to_tensor(self.activity_regularizer(output))
+        return loss / cast(shape_of(output)[0], loss.dtype) if self._activity_is_of_a_sample else loss
+
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add to the layer's losses and to the collection REGULARIZATION_LOSSES."""
         for loss in losses if isinstance(losses, list | tuple) else [losses]:
@@ -162,7 +171,7 @@ class Layer(WithWeights):
             outputs = self.call(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 with name_scope("ActivityRegularizer"):
-                    self.add_loss(self.activity_regularizer(outputs), inputs)
+                    self.add_loss(self._activity_loss(outputs), inputs)
         return outputs
 
     apply = __call__

@@ -218,7 +218,7 @@ class Layer(base.Layer):
                 outputs = _renewed(outputs, tensors)
                 if self.activity_regularizer is not None:
                     for output in flat(outputs):
-                        self.add_loss(self.activity_regularizer(output))
+                        self.add_loss(self._activity_loss(output))
             self._set_masks(inputs, outputs, kwargs.get("mask", positional.get("mask", masks)))
         finally:
             running.calls.pop()

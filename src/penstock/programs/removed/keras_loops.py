@@ -12,6 +12,7 @@ import numpy as np
 from penstock.keras import backend as K
 from penstock.keras.engine import objective
 from penstock.keras.engine.array_source import Arrays, shuffled
+from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.tally import Tally
 from penstock.keras.metrics import functions as metrics_functions
 from penstock.keras.utils import manner
@@ -27,6 +28,8 @@ def take_loops() -> None:
     settings._TALLIED = False
     kind: Any = Tally
     kind.loss_by_steps = kind.is_kept = False
+    layer: Any = Layer
+    layer._activity_is_of_a_sample = False
     bar: Any = Progbar
     bar._count = lambda bar: ""
     manner.of_now = KerasManner()
