@@ -290,3 +290,14 @@ def test_validation_tells_callbacks_in_the_epochs_that_it_is_due(often: Any) -> 
     heard = Heard()
     small().fit(X, Y, 10, 3, validation_data=(X[:5], Y[:5]), validation_freq=often, callbacks=[heard], verbose=0)
     assert heard.events == ["epoch 0", *TEST, "epoch 1 validated", "epoch 2"]
+
+
+def test_functions_of_a_lambda_callback_get_logs_by_position() -> None:
+    told: list[Any] = []
+    callback = tf.keras.callbacks.LambdaCallback(
+        on_train_begin=lambda info: told.append(info), on_train_end=lambda info: told.append(info)
+    )
+    model = tf.keras.models.Sequential([tf.keras.layers.Dense(1, input_dim=1)])
+    model.compile("sgd", "mse")
+    model.fit(np.ones([2, 1]), np.ones([2, 1]), verbose=0, callbacks=[callback])
+    assert told == [None, None]  # as TensorFlow 1.15 has nothing to tell

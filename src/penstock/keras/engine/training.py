@@ -42,7 +42,7 @@ def fit(
     model.stop_training = False
     if verbose:
         manner.of_now.announce(source, validation)
-    told.tell("on_train_begin")
+    told.tell("on_train_begin", None)
     try:
         for epoch in range(initial_epoch, epochs):
             model.reset_metrics()
@@ -57,7 +57,7 @@ def fit(
             told.tell("on_epoch_end", epoch, logs)
             if model.stop_training or not done:
                 break
-        told.tell("on_train_end")
+        told.tell("on_train_end", None)
     finally:
         source.close()
         if validation is not None:
