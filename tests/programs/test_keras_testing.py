@@ -31,9 +31,10 @@ def check():
             print("refused")
 
 check()
-print(len(K.get_session().graph.get_operations()))
+print([op.name for op in K.get_session().graph.get_operations()])
 """
-    assert output_of(tmp_path, text) == "(2, 3)\nrefused\nrefused\n0\n"
+    left = "['keras_learning_phase/input', 'keras_learning_phase']\n"  # what clear_session makes in Keras 2.2.5, too
+    assert output_of(tmp_path, text) == "(2, 3)\nrefused\nrefused\n" + left
 
 
 def test_functions_become_data_and_functions_again(tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ class _Twin(Operation):
         self._find_inputs = find_inputs
 
     def __getattr__(self, name: str) -> Any:
-        """The inputs, computed on first access: most nodes of large steps are never accessed."""
+        """The inputs, computed on first access: most nodes of large steps are never accessed. No graph."""
+        if name == "graph":
+            return None
         if name != "_inputs":
             raise AttributeError(name)
         self._inputs = self._find_inputs()
