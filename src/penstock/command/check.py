@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import logging
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,12 +32,7 @@ def check(
 
     **Example:** `penstock check train.py models/`
     """
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)  # modules that are looked into may warn of their own imports
-    try:
-        found = check_programs(programs)
-    finally:
-        logging.disable(before)
+    found = check_programs(programs)
     if as_json:
         print(json.dumps(_plain(found)))
     else:

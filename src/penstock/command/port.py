@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -32,12 +31,7 @@ def port(
     """
     if output is not None and (write or len(programs) > 1 or programs[0].is_dir()):
         raise typer.BadParameter("it is for one program, without --write", param_hint="--output")
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)  # modules that are looked into may warn of their own imports
-    try:
-        files = list(port_programs(programs))
-    finally:
-        logging.disable(before)
+    files = list(port_programs(programs))
     for file in files:
         for line, note in file.now.notes:
             print(f"{file.path}: line {line} of the new text: {note}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.export import export
@@ -102,12 +102,20 @@ def crop_to_bounding_box(
 ) -> Tensor:
     """The part of the images that begins at the offsets and has the target size. Raises ValueError if it extends
     outside."""
-    with name_scope(None, "crop_to_bounding_box", [image]):
+    window = (offset_height, offset_width, target_height, target_width)
+    return _in_window("crop_to_bounding_box", image, window, _cropped, (4, 28, 33, 38))
+
+
+def _in_window(
+    name: str, image: Any, window: Sequence[Any], make: Callable[..., Tensor], counts: Sequence[int]
+) -> Tensor:
+    """What `make` makes of the images and the window; counts: those of `_counted` for four dimensions."""
+    with name_scope(None, name, [image]):
         image = convert_to_tensor(image, name="image")
         more = 0 if image.shape.ndims == 4 else 3
-        window = (offset_height, offset_width, target_height, target_width)
-        with _counted(image, window, 4 + more, 28 + more, 33 + more, 38 + more):
-            return _cropped(image, *window)
+        known, checked, one, both = (count + more for count in counts)
+        with _counted(image, window, known, checked, one, both):
+            return make(image, *window)
 
 
 def _cropped(image: Tensor, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
@@ -130,12 +138,8 @@ def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """The images with zeros around them: offsets above and to the left, and the target size in total."""
-    with name_scope(None, "pad_to_bounding_box", [image]):
-        image = convert_to_tensor(image, name="image")
-        more = 0 if image.shape.ndims == 4 else 3
-        window = (offset_height, offset_width, target_height, target_width)
-        with _counted(image, window, 5 + more, 29 + more, 43 + more, 49 + more):
-            return _padded(image, *window)
+    window = (offset_height, offset_width, target_height, target_width)
+    return _in_window("pad_to_bounding_box", image, window, _padded, (5, 29, 43, 49))
 
 
 def _padded(image: Tensor, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:

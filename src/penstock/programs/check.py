@@ -6,8 +6,10 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -108,6 +110,18 @@ class _Program:
     is_first: bool = False
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Of modules that are looked into, which may warn of their own imports."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@_without_warnings()
 def check(paths: Sequence[Path]) -> Checked:
     """Reads programs and notebooks with the modules beside them, and all those in folders; runs none. Raises OSError if
     one cannot be read, ValueError if there is none."""

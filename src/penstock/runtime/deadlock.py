@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 from penstock import errors
 from penstock.graph.node_kernel import Pending
@@ -96,29 +95,26 @@ def watching(woken: Callable[[], bool], threads: Sequence[threading.Thread] = ()
 
 def look() -> None:
     """End all waits with FailedPreconditionError if no thread is left that could serve them."""
-    if _all_stuck(lambda found: True):
-        time.sleep(_CERTAIN_S)  # a thread that is just given something to do looks idle for a moment
-        _all_stuck(_end)
-
-
-def _all_stuck(then: Callable[[list[tuple[Entry, Sequence[Waits] | None]]], Any]) -> bool:
-    """Whether no thread is left that could serve the waits; `then` is called with them, before any can end."""
     with _lock:
-        entries = dict(_entries)
-        if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
-            return False
-        found = [(entry, entry.waits()) for entry in entries.values()]
-        if any(waits is None for _, waits in found):
-            return False
-        then(found)
-        return True
+        stuck = bool(_stuck())
+    if not stuck:
+        return
+    time.sleep(_CERTAIN_S)  # a thread that is just given something to do looks idle for a moment
+    with _lock:  # before any of them can end
+        found = _stuck()
+        error = _report([line for entry, _ in found for line in entry.report()])
+        for entry, waits in found:
+            if waits:
+                entry.fail(error())
 
 
-def _end(found: list[tuple[Entry, Sequence[Waits] | None]]) -> None:
-    error = _report([line for entry, _ in found for line in entry.report()])
-    for entry, waits in found:
-        if waits:
-            entry.fail(error())
+def _stuck() -> list[tuple[Entry, Sequence[Waits] | None]]:
+    """All threads that wait and what for, if no other is left that could serve them; else none."""
+    entries = dict(_entries)
+    if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
+        return []
+    found = [(entry, entry.waits()) for entry in entries.values()]
+    return [] if any(waits is None for _, waits in found) else found
 
 
 def may_be_served() -> bool:
